@@ -1,0 +1,68 @@
+# make demo and make test need Go, git and make; what else they want is looked
+# for, and as root installed, by test/scripts/setup.sh.
+
+SHELL = /bin/bash
+.SHELLFLAGS = -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL = build
+
+GO      ?= go
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+# The program carries the commit that it was built from, wherever git can tell,
+# also where GOFLAGS says -buildvcs=false for the sake of places where it cannot.
+BUILDVCS := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
+
+# A test that hangs is more likely a lost wake-up than a slow machine.
+TESTFLAGS ?= -timeout 20m
+
+# Packages whose tests say something about another machine's code. The rest is
+# about the kernel's FUSE, which a user-mode emulator does not have.
+ARM64_PACKAGES = ./cpufeat/... ./keys/... ./decrypt/... ./workqueue/... ./fs/...
+
+.PHONY: all build setup test race demo lint check-arm64 install clean
+
+all: build
+
+build:
+	$(GO) build -trimpath -buildvcs=$(BUILDVCS) -o encfs ./cmd/encfs
+
+# setup installs what make test and make race want; make demo wants less.
+setup:
+	test/scripts/setup.sh race
+
+test:
+	test/scripts/setup.sh test
+	$(GO) vet ./...
+	$(GO) test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./test/summary
+
+race:
+	test/scripts/setup.sh race
+	CGO_ENABLED=1 $(GO) test -json -race -count=1 $(TESTFLAGS) ./... | $(GO) run ./test/summary
+
+demo:
+	test/scripts/setup.sh demo
+	test/scripts/demo.sh
+
+lint:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
+	GOARCH=amd64 $(GO) vet ./...
+	GOARCH=amd64 $(GO) vet -tags purego ./...
+	GOARCH=arm64 $(GO) vet ./...
+	GOARCH=arm64 $(GO) vet -tags purego ./...
+	$(GO) tool staticcheck ./...
+
+# check-arm64 runs arm64's drivers under emulation, and the portable drivers
+# without any assembly on this machine.
+check-arm64:
+	test/scripts/setup.sh test
+	$(GO) test -tags purego -count=1 $(TESTFLAGS) ./cpufeat/... ./keys/... ./decrypt/...
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec qemu-aarch64-static -count=1 $(TESTFLAGS) $(ARM64_PACKAGES)
+
+install: build
+	install -D -m 755 encfs $(DESTDIR)$(PREFIX)/bin/encfs
+
+clean:
+	rm -f encfs
