@@ -1,0 +1,85 @@
+package workqueue
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostMachine returns the machine that the process runs on, with the CPUs of
+// its affinity mask: that of its main thread, which no worker ever changes.
+func hostMachine() (machine, error) {
+	set := unix.NewCPUSet(maxCPUs)
+	if err := unix.SchedGetaffinityDynamic(unix.Getpid(), set); err != nil {
+		return machine{}, fmt.Errorf("sched_getaffinity: %w", err)
+	}
+	var cpus []int
+	for cpu := range maxCPUs {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return machine{
+		topology:    readTopology(os.DirFS("/sys"), cpus),
+		currentCPU:  currentCPU,
+		startThread: startThread,
+		pin:         pin,
+		renice:      renice,
+	}, nil
+}
+
+// currentCPU returns the CPU on which the caller runs, or ran a moment ago.
+// getcpu(2) as a system call takes some 50 ns; the vDSO's faster one cannot be
+// called without cgo.
+func currentCPU() int {
+	var cpu uint32
+	if _, _, errno := unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0); errno != 0 {
+		return 0
+	}
+	return int(cpu)
+}
+
+// startThread calls f in a goroutine that has a thread of its own, which may be
+// pinned and reniced: it ends with f, and the Go runtime starts no other thread
+// from it that would inherit what it has. It is not the main thread, which
+// cannot end, and whose affinity and nice value pass for those of the process.
+func startThread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != unix.Getpid() {
+			f()
+			return
+		}
+		locked := make(chan struct{})
+		go func() { // on another thread, as this one is taken
+			runtime.LockOSThread()
+			close(locked)
+			f()
+		}()
+		<-locked
+		runtime.UnlockOSThread()
+	}()
+}
+
+// pin binds the calling thread to the CPUs.
+func pin(cpus []int) error {
+	set := unix.NewCPUSet(cpus[len(cpus)-1] + 1)
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	if err := unix.SchedSetaffinityDynamic(0, set); err != nil {
+		return fmt.Errorf("sched_setaffinity: %w", err)
+	}
+	return nil
+}
+
+// renice sets the nice value of the calling thread: on Linux it is a thread's.
+func renice(nice int) error {
+	if err := unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), nice); err != nil {
+		return fmt.Errorf("setpriority: %w", err)
+	}
+	return nil
+}
