@@ -112,32 +112,23 @@ func (s Set) Has(f Set) bool { return s&f == f }
 // uses YMM registers, but not AES-NI. It never adds a feature.
 func (s Set) Clear(f Set) Set { return s &^ dependents(f) }
 
-// String returns the names of s, separated by commas, in an order that does not
-// change: "ssse3,avx,aes". It is "" for the empty Set. Parse reads it back, on
-// the architecture that s is of.
-func (s Set) String() string { return strings.Join(s.names(), ",") }
+// String returns the names of s, separated by commas, in the order of the
+// architecture's table, narrow registers first: "ssse3,aes,avx". It is "" for
+// the empty Set. Parse reads it back.
+func (s Set) String() string { return strings.Join(s.names(runtime.GOARCH), ",") }
 
-// names returns the names of the features in s, in the order of their bits.
-func (s Set) names() []string {
+// names returns the names of s, those of an architecture first.
+func (s Set) names(arch string) []string {
 	var names []string
-	for bit := Set(1); bit != 0; bit <<= 1 {
-		if s&bit != 0 {
-			names = append(names, bit.name())
-		}
-	}
-	return names
-}
-
-// name returns the name of the single feature s.
-func (s Set) name() string {
-	for _, table := range [][]feature{amd64Features, arm64Features} {
+	for _, table := range [][]feature{featuresOf(arch), amd64Features, arm64Features} {
 		for _, f := range table {
-			if f.bit == s {
-				return f.name
+			if s.Has(f.bit) {
+				names = append(names, f.name)
+				s &^= f.bit
 			}
 		}
 	}
-	return fmt.Sprintf("%#x", uint64(s))
+	return names
 }
 
 // Parse returns the Set of the features in list, which are separated by commas:
