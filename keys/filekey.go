@@ -14,9 +14,12 @@ import (
 type FileKey struct {
 	mode  Mode
 	rule  ivRule
-	ino   uint32                  // ivInode: the inode number; ivHashedInode: its hash
-	nonce Nonce                   // ivNonce
-	key   *[MaxMasterKeySize]byte // by reference, so that fmt prints at most an address
+	ino   uint32 // ivInode: the inode number; ivHashedInode: its hash
+	nonce Nonce  // ivNonce
+
+	// bytes returns the key. It is a function because fmt, when it prints a struct
+	// that has a FileKey in a field, cannot call Format and shows what it can reach.
+	bytes func() []byte
 }
 
 // An ivRule says what is in the first 24 bytes of an IV. It follows the policy's
@@ -31,14 +34,15 @@ const (
 )
 
 func newFileKey(mode Mode) *FileKey {
-	return &FileKey{mode: mode, key: new([MaxMasterKeySize]byte)}
+	key := make([]byte, mode.KeySize())
+	return &FileKey{mode: mode, bytes: func() []byte { return key }}
 }
 
 // Mode returns the mode that the key is for.
 func (f *FileKey) Mode() Mode { return f.mode }
 
 // Key returns the key itself, KeySize bytes of the mode. It is zeros after Wipe.
-func (f *FileKey) Key() []byte { return f.key[:f.mode.KeySize()] }
+func (f *FileKey) Key() []byte { return f.bytes() }
 
 // PutIV writes the IV of a data unit to iv, which has the IVSize bytes of the mode.
 // unit is the index of the data unit in the file, counted from 0; names and
@@ -67,7 +71,7 @@ func (f *FileKey) PutIV(iv []byte, unit uint64) {
 
 // Wipe overwrites the key with zeros. It is called when a cipher has taken the key;
 // PutIV goes on working.
-func (f *FileKey) Wipe() { clear(f.key[:]) }
+func (f *FileKey) Wipe() { clear(f.bytes()) }
 
 // Format implements [fmt.Formatter], so that no verb prints the key.
 func (f FileKey) Format(s fmt.State, _ rune) { io.WriteString(s, f.String()) }

@@ -13,7 +13,9 @@ import (
 //
 // Printing a Secret, with any verb, shows only its length.
 type Secret struct {
-	mem    *mapping // nil once closed
+	// mem returns the memory. It is a function because fmt, when it prints a struct
+	// that has a Secret in a field, cannot call Format and shows what it can reach.
+	mem    func() *mapping
 	closed atomic.Bool
 }
 
@@ -28,7 +30,7 @@ func NewSecret(n int) (*Secret, error) {
 	if err != nil {
 		return nil, fmt.Errorf("keys: memory for a secret: %w", err)
 	}
-	return &Secret{mem: m}, nil
+	return &Secret{mem: func() *mapping { return m }}, nil
 }
 
 // CopySecret returns a Secret with a copy of b, which has at least one byte. The
@@ -48,7 +50,7 @@ func (s *Secret) Bytes() []byte {
 	if s.closed.Load() {
 		panic("keys: use of a closed Secret")
 	}
-	return s.mem.data
+	return s.mem().data
 }
 
 // Len returns the number of bytes, 0 after Close.
@@ -56,11 +58,11 @@ func (s *Secret) Len() int {
 	if s.closed.Load() {
 		return 0
 	}
-	return len(s.mem.data)
+	return len(s.mem().data)
 }
 
 // Locked reports whether the memory is kept out of swap.
-func (s *Secret) Locked() bool { return !s.closed.Load() && s.mem.locked }
+func (s *Secret) Locked() bool { return !s.closed.Load() && s.mem().locked }
 
 // Close overwrites the memory with zeros and gives it back to the system. It may
 // be called more than once, and on nil, but not while the memory is in use.
@@ -68,9 +70,9 @@ func (s *Secret) Close() {
 	if s == nil || s.closed.Swap(true) {
 		return
 	}
-	clear(s.mem.data)
-	s.mem.free()
-	s.mem = nil
+	m := s.mem()
+	clear(m.data)
+	m.free()
 }
 
 // Format implements [fmt.Formatter], so that no verb prints the secret.
