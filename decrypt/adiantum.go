@@ -1,0 +1,71 @@
+package decrypt
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/binary"
+	"fmt"
+
+	"encfs/decrypt/internal/nh"
+	"encfs/decrypt/internal/poly1305"
+	"encfs/decrypt/internal/xchacha"
+)
+
+const (
+	adiantumKeySize = 32
+	adiantumIVSize  = 32
+)
+
+// checkAdiantum panics unless dst, src and iv suit adiantum(xchacha12,aes).
+func checkAdiantum(dst, src, iv []byte) { checkUnit(dst, src, iv, 1, adiantumIVSize) }
+
+// adiantumKeys are the keys of Adiantum's parts. Only stream is the key that the
+// user has; its key stream provides the others.
+type adiantumKeys struct {
+	stream  xchacha.Key  // XChaCha12
+	block   cipher.Block // AES-256
+	tweak   poly1305.Key // hash of the tweak
+	message poly1305.Key // second stage of the hash of the message
+	nh      nh.Key       // first stage
+}
+
+// newAdiantumKeys takes a key of 32 bytes and keeps no reference to it.
+func newAdiantumKeys(key []byte) (*adiantumKeys, error) {
+	if len(key) != adiantumKeySize {
+		return nil, fmt.Errorf("decrypt: adiantum(xchacha12,aes): %w: %d bytes", ErrKeySize, len(key))
+	}
+	k := new(adiantumKeys)
+	k.stream.SetBytes(key)
+
+	stream := make([]byte, 32+2*poly1305.KeySize+nh.KeySize)
+	defer clear(stream)
+	k.stream.XORKeyStream(stream, stream, &[xchacha.NonceSize]byte{1})
+
+	var err error
+	if k.block, err = aes.NewCipher(stream[:32]); err != nil {
+		return nil, err
+	}
+	k.tweak.SetBytes(stream[32:48])
+	k.message.SetBytes(stream[48:64])
+	k.nh.SetBytes(stream[64:])
+	return k, nil
+}
+
+// hashTweak returns the hash of the tweak and of the length n of the message, in
+// bytes.
+func (k *adiantumKeys) hashTweak(iv []byte, n int) block {
+	length := block{lo: 8 * uint64(n)}.bytes()
+	var s poly1305.State
+	s.Write(&k.tweak, length[:])
+	s.Write(&k.tweak, iv)
+	lo, hi := s.Sum()
+	return block{lo, hi}
+}
+
+// adiantumNonce returns the nonce of XChaCha12 for the encrypted block cm. The one
+// in it keeps it apart from the nonce that the keys were derived with.
+func adiantumNonce(cm block) (nonce [xchacha.NonceSize]byte) {
+	cm.store(nonce[:])
+	binary.LittleEndian.PutUint64(nonce[blockSize:], 1)
+	return nonce
+}

@@ -1,0 +1,28 @@
+// Package decrypt implements the length-preserving ciphers of fscrypt and
+// applies them to data units and to file names.
+//
+// Every algorithm has a portable driver in Go and may have faster ones in
+// assembly. Drivers are named and ranked as in the Linux crypto API: "xts(aes)"
+// is an algorithm, "xts-aes-aesni" a driver of it, and of the drivers that the
+// CPU can run the one of highest priority is used. All drivers of an algorithm
+// compute the same function; the tests run the same vectors through each.
+//
+//	algorithm                 key bytes  IV bytes  data bytes              in fscrypt for
+//	xts(aes)                  32, 64     16        multiple of 16          contents
+//	essiv(cbc(aes),sha256)    16         16        multiple of 16          contents
+//	cts(cbc(aes))             16, 32     16        16 or more              names
+//	hctr2(aes)                32         32        16 or more              names
+//	adiantum(xchacha12,aes)   32         32        16 or more              both
+//
+// [Contents] encrypts and decrypts the data units of one inode, [Names] the names
+// in one directory or the target of one symlink. Names whose key is absent
+// are shown as no-key names; see [NoKeyName].
+//
+// None of this authenticates. A wrong key or damaged ciphertext gives garbage,
+// never an error, and whoever can write ciphertext can change what is read.
+//
+// The portable drivers neither branch on nor index memory by keys or data, except
+// that they take AES from crypto/aes, which on CPUs without AES instructions uses
+// lookup tables. Adiantum spends one AES block on a data unit and is the
+// algorithm meant for such CPUs.
+package decrypt

@@ -1,0 +1,66 @@
+package decrypt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"encfs/cpufeat"
+)
+
+// A Driver is an implementation of an algorithm, like an entry of /proc/crypto.
+type Driver struct {
+	Algorithm string      // as the Linux crypto API names it, such as "xts(aes)"
+	Name      string      // unique, such as "xts-aes-generic"
+	Priority  int         // the higher, the better; 100 for the portable drivers
+	Needs     cpufeat.Set // features without which New must not be called
+
+	// New returns a Cipher for a key of a length that the algorithm takes; the
+	// error for others is an ErrKeySize. It keeps no reference to key. It is safe
+	// for concurrent use.
+	New func(key []byte) (Cipher, error)
+}
+
+// ErrNoDriver means that there is no driver for an algorithm, or of a name.
+var ErrNoDriver = errors.New("no such driver")
+
+// genericDrivers are the portable drivers, which all machines have.
+var genericDrivers = []Driver{
+	{"xts(aes)", "xts-aes-generic", 100, 0, newXTSGeneric},
+	{"essiv(cbc(aes),sha256)", "essiv-cbc-aes-sha256-generic", 100, 0, newESSIVGeneric},
+	{"cts(cbc(aes))", "cts-cbc-aes-generic", 100, 0, newCTSGeneric},
+	{"hctr2(aes)", "hctr2-generic", 100, 0, newHCTR2Generic},
+	{"adiantum(xchacha12,aes)", "adiantum-generic", 100, 0, newAdiantumGeneric},
+}
+
+// Drivers returns the drivers of this machine's architecture, those that this CPU
+// cannot run included: those in assembly first, then the portable ones. The
+// caller may change the slice.
+func Drivers() []Driver { return slices.Concat(assemblyDrivers, genericDrivers) }
+
+// Lookup returns the driver of highest priority for the algorithm among those that
+// need no feature outside have. The error, if there is none, is an ErrNoDriver.
+func Lookup(algorithm string, have cpufeat.Set) (Driver, error) {
+	var best Driver
+	for _, d := range Drivers() {
+		if d.Algorithm == algorithm && have.Has(d.Needs) && d.Priority > best.Priority {
+			best = d
+		}
+	}
+	if best.New == nil {
+		return Driver{}, fmt.Errorf("decrypt: algorithm %q: %w", algorithm, ErrNoDriver)
+	}
+	return best, nil
+}
+
+// LookupName returns the driver with the given name. Whether the CPU can run it
+// is the caller's to check, with Needs. The error, if there is none, is an
+// ErrNoDriver.
+func LookupName(name string) (Driver, error) {
+	for _, d := range Drivers() {
+		if d.Name == name {
+			return d, nil
+		}
+	}
+	return Driver{}, fmt.Errorf("decrypt: driver %q: %w", name, ErrNoDriver)
+}

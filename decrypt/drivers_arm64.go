@@ -1,0 +1,6 @@
+//go:build !purego
+
+package decrypt
+
+// assemblyDrivers are the drivers that need arm64.
+var assemblyDrivers []Driver
