@@ -30,8 +30,8 @@ type Set uint64
 // constant. What each depends on is in the tables amd64Features and
 // arm64Features.
 const (
-	// amd64, the vector registers XMM. None of these, up to SHANI, needs
-	// anything of the operating system beyond what every amd64 system does.
+	// amd64, the vector registers XMM. Like AES below they need nothing of the
+	// operating system that not every amd64 system does.
 	SSE2 Set = 1 << iota
 	SSE3     // "pni", as Prescott brought it
 	SSSE3

@@ -113,7 +113,7 @@ func (d Detection) unreported(f Set) string {
 		hints = append(hints, fmt.Sprintf("it ends at leaf %d, before the 7 that would", d.CPUID.MaxLeaf))
 	}
 	if d.CPUID.Hypervisor {
-		hints = append(hints, "a hypervisor may hide it")
+		hints = append(hints, "a virtual machine may hide features")
 	}
 	if len(hints) > 0 {
 		why += " (" + strings.Join(hints, "; ") + ")"

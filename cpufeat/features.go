@@ -32,9 +32,8 @@ const (
 // The needs are what the manual's volume 1, chapters 13 to 15, has a program
 // test before the first use, with two additions that all CPUs agree with: the
 // SSE versions form a chain, and wider forms (VAES, VPCLMULQDQ) need their
-// narrow one.
-// AES, PCLMULQDQ, GFNI and SHA have encodings without VEX, which use XMM
-// registers only: they need no XSAVE.
+// narrow one. AES, PCLMULQDQ, GFNI and SHA have encodings without VEX, which
+// use XMM registers only: they need no XSAVE.
 var amd64Features = []feature{
 	{SSE2, "sse2", leaf1EDX, 26, 0},
 	{SSE3, "pni", leaf1ECX, 0, SSE2},
@@ -56,7 +55,7 @@ var amd64Features = []feature{
 	{XSAVE, "xsave", leaf1ECX, 26, OSXSAVE},
 	{OSXSAVE, "osxsave", leaf1ECX, 27, XSAVE},
 
-	{AVX, "avx", leaf1ECX, 28, SSE42 | XSAVE | OSXSAVE},
+	{AVX, "avx", leaf1ECX, 28, SSE42 | OSXSAVE},
 	{FMA, "fma", leaf1ECX, 12, AVX},
 	{AVX2, "avx2", leaf7EBX, 5, AVX},
 	{VAES, "vaes", leaf7ECX, 9, AES | AVX2},
