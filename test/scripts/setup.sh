@@ -67,20 +67,19 @@ install() {
 	log=$(mktemp)
 	if ! apt install -y -q --no-install-recommends "$@" >"$log" 2>&1; then
 		say "reading the package lists"
-		apt update -q >"$log" 2>&1 || say "apt-get update failed; going on with what there is"
-		if ! apt install -y -q --no-install-recommends "$@" >"$log" 2>&1; then
+		if ! apt update -q >"$log" 2>&1; then
+			failed=("$@") # no mirror in reach: trying each would only take long
+		elif ! apt install -y -q --no-install-recommends "$@" >"$log" 2>&1; then
 			for package; do
-				apt install -y -q --no-install-recommends "$package" >"$log" 2>&1 || {
-					failed+=("$package")
-					grep '^E:' "$log" | sed 's/^/setup:   /' | head -n 3 >&2 || true
-				}
+				apt install -y -q --no-install-recommends "$package" >>"$log" 2>&1 || failed+=("$package")
 			done
 		fi
 	fi
-	rm -f "$log"
 	if [ ${#failed[@]} -gt 0 ]; then
-		say "could not install ${failed[*]} (no package mirror in reach?); what needs them is skipped"
+		grep '^E:' "$log" | sort -u | sed 's/^/setup:   /' | head -n 5 >&2 || true
+		say "could not install ${failed[*]}; what needs them is skipped"
 	fi
+	rm -f "$log"
 }
 
 mapfile -t need < <(missing_packages "${required[@]}")
