@@ -133,8 +133,8 @@ func checkEndToEndName(t *testing.T, k *keys.FileKey, d Driver, plain, cipher []
 // Units are independent: many in one call are the same as one in each, and a short
 // one at the end is a unit of its own.
 func TestUnits(t *testing.T) {
+	const unitSize = 512
 	forEachMode(t, contentsModes, func(t *testing.T, d Driver, mode keys.Mode) {
-		const unitSize, first = 512, 1<<32 - 2 // so that the index grows past 32 bits
 		k := testFileKey(t, mode)
 		c, err := NewContents(k, d, unitSize)
 		if err != nil {
@@ -145,25 +145,27 @@ func TestUnits(t *testing.T) {
 		}
 		cipher := newTestCipher(t, d, k.Key())
 		iv := make([]byte, mode.IVSize())
-		for _, n := range []int{0, 16, 32, 496, 512, 528, 1008, 1024, 1040, 4 * 512, 4*512 + 16} {
-			plain := randBytes(testRand(8), n)
-			want := make([]byte, n)
-			for i := 0; i < n; i += unitSize {
-				k.PutIV(iv, first+uint64(i/unitSize))
-				end := min(i+unitSize, n)
-				cipher.Encrypt(want[i:end], plain[i:end], iv)
-			}
-			got, src := make([]byte, n), bytes.Clone(plain)
-			c.EncryptUnits(got, src, first)
-			if !bytes.Equal(got, want) {
-				t.Errorf("EncryptUnits of %d bytes:\n got %x\nwant %x", n, got, want)
-			}
-			if !bytes.Equal(src, plain) {
-				t.Errorf("EncryptUnits of %d bytes changed src", n)
-			}
-			c.DecryptUnits(got, got, first)
-			if !bytes.Equal(got, plain) {
-				t.Errorf("DecryptUnits of %d bytes:\n got %x\nwant %x", n, got, plain)
+		for _, first := range []uint64{0, 1<<32 - 2, 1 << 40} { // the second grows past 32 bits
+			for _, n := range []int{0, 16, 32, 496, 512, 528, 1008, 1024, 1040, 4 * 512, 4*512 + 16} {
+				plain := randBytes(testRand(8), n)
+				want := make([]byte, n)
+				for i := 0; i < n; i += unitSize {
+					k.PutIV(iv, first+uint64(i/unitSize))
+					end := min(i+unitSize, n)
+					cipher.Encrypt(want[i:end], plain[i:end], iv)
+				}
+				got, src := make([]byte, n), bytes.Clone(plain)
+				c.EncryptUnits(got, src, first)
+				if !bytes.Equal(got, want) {
+					t.Errorf("EncryptUnits of %d bytes from unit %d:\n got %x\nwant %x", n, first, got, want)
+				}
+				if !bytes.Equal(src, plain) {
+					t.Errorf("EncryptUnits of %d bytes changed src", n)
+				}
+				c.DecryptUnits(got, got, first)
+				if !bytes.Equal(got, plain) {
+					t.Errorf("DecryptUnits of %d bytes from unit %d:\n got %x\nwant %x", n, first, got, plain)
+				}
 			}
 		}
 	})
@@ -213,34 +215,39 @@ func TestContentsAllocateNothing(t *testing.T) {
 }
 
 func TestContentsMistakes(t *testing.T) {
-	k := testFileKey(t, keys.AES256XTS)
-	d := mustLookupName(t, "xts-aes-generic")
-	for _, size := range []int{-16, 0, 1, 15, 17, 4095} {
-		wantPanic(t, fmt.Sprintf("data units of %d bytes", size), func() { NewContents(k, d, size) })
-	}
-	c, err := NewContents(k, d, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	memory := make([]byte, 256)
-	for _, m := range []struct {
-		name     string
-		dst, src []byte
-	}{
-		{"less than a block", memory[:15], memory[:15]},
-		{"unit and a byte", memory[:65], memory[:65]},
-		{"unit and less than a block", memory[:79], memory[:79]},
-		{"short dst", memory[:64], memory[:128]},
-		{"long dst", memory[:128], memory[:64]},
-		{"no src", memory[:64], nil},
-		{"overlap by a unit", memory[64:192], memory[:128]},
-	} {
-		wantPanic(t, "DecryptUnits: "+m.name, func() { c.DecryptUnits(m.dst, m.src, 0) })
-		wantPanic(t, "EncryptUnits: "+m.name, func() { c.EncryptUnits(m.dst, m.src, 0) })
-	}
-	if len(bytes.Trim(memory, "\x00")) != 0 {
-		t.Error("a call that panicked wrote data")
-	}
+	forEachMode(t, contentsModes, func(t *testing.T, d Driver, mode keys.Mode) {
+		k := testFileKey(t, mode)
+		for _, size := range []int{-16, 0, 1, 15, 17, 4095} {
+			wantPanic(t, fmt.Sprintf("data units of %d bytes", size), func() { NewContents(k, d, size) })
+		}
+		c, err := NewContents(k, d, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		memory := make([]byte, 256)
+		for _, m := range []struct {
+			name     string
+			dst, src []byte
+		}{
+			{"less than a block", memory[:15], memory[:15]},
+			{"block and a byte", memory[:17], memory[:17]},
+			{"unit and a byte", memory[:65], memory[:65]},
+			{"unit and less than a block", memory[:79], memory[:79]},
+			{"short dst", memory[:64], memory[:128]},
+			{"long dst", memory[:128], memory[:64]},
+			{"no src", memory[:64], nil},
+			{"overlap by a unit", memory[64:192], memory[:128]},
+		} {
+			wantPanic(t, "DecryptUnits: "+m.name, func() { c.DecryptUnits(m.dst, m.src, 0) })
+			if len(bytes.Trim(memory, "\x00")) != 0 {
+				t.Fatalf("DecryptUnits, %s: wrote data", m.name)
+			}
+			wantPanic(t, "EncryptUnits: "+m.name, func() { c.EncryptUnits(m.dst, m.src, 0) })
+			if len(bytes.Trim(memory, "\x00")) != 0 {
+				t.Fatalf("EncryptUnits, %s: wrote data", m.name)
+			}
+		}
+	})
 }
 
 // A driver of another algorithm is told apart even where its keys have the same

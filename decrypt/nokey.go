@@ -51,8 +51,9 @@ func NoKeyName(hash, minor uint32, ciphertext []byte) string {
 	return noKeyEncoding.EncodeToString(b)
 }
 
-// ParseNoKeyName returns what the no-key name s says. It takes exactly the
-// strings that NoKeyName can return; the error for others is an ErrNoKeyName.
+// ParseNoKeyName returns what the no-key name s says. It takes the strings of the
+// form that NoKeyName gives them, in that one spelling; the error for others is
+// an ErrNoKeyName.
 func ParseNoKeyName(s string) (NoKey, error) {
 	if strings.ContainsAny(s, "\r\n") { // which the base64 decoder would skip
 		return NoKey{}, fmt.Errorf("decrypt: %w: not base64url", ErrNoKeyName)

@@ -2,6 +2,7 @@ package decrypt
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -67,6 +68,20 @@ func TestNoKeyMatches(t *testing.T) {
 		if n > 149 && k.Matches(append(bytes.Clone(ciphertext[:149]), k.Digest...)) {
 			t.Errorf("%d bytes: match with the digest in place of what it is of", n)
 		}
+	}
+}
+
+// A digest of nothing stands in no name that NoKeyName makes, and for no file.
+func TestNoKeyDigestOfNothing(t *testing.T) {
+	ciphertext := make([]byte, 149)
+	digest := sha256.Sum256(nil)
+	b := append(append(make([]byte, 8), ciphertext...), digest[:]...)
+	k, err := ParseNoKeyName(base64.RawURLEncoding.EncodeToString(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k.Matches(ciphertext) {
+		t.Error("a second name matches a ciphertext of 149 bytes")
 	}
 }
 

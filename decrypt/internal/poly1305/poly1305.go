@@ -14,8 +14,8 @@ const (
 	BlockSize = 16 // what the length of a message has to be a multiple of
 )
 
-// A Key is the point r at which the polynomial is evaluated: 124 bits of which
-// clamping left 106, so that r[1] is a multiple of 4.
+// A Key is the point r at which the polynomial is evaluated, as two little-endian
+// words. Clamping makes both less than 2^60.
 type Key [2]uint64
 
 // SetBytes sets k to b, which has KeySize bytes, clamped.
@@ -27,8 +27,8 @@ func (k *Key) SetBytes(b []byte) {
 	k[1] = binary.LittleEndian.Uint64(b[8:]) & 0x0FFFFFFC0FFFFFFC
 }
 
-// A State is the value h of the polynomial so far, less than 2^131 and not fully
-// reduced mod p = 2^130 - 5. The zero State is that of the empty message.
+// A State is the value h of the polynomial so far, reduced mod p = 2^130 - 5 to
+// less than 2^130 + 2^128. The zero State is that of the empty message.
 type State struct{ h0, h1, h2 uint64 }
 
 // Write appends data, a multiple of BlockSize bytes, to the message.
@@ -45,23 +45,22 @@ func (s *State) Write(k *Key, data []byte) {
 		h1, c = bits.Add64(h1, binary.LittleEndian.Uint64(data[8:]), c)
 		h2 += 1 + c
 
-		// t = h·r, 256 bits. h2 has three or four bits and r0, r1 have 60, so that
-		// the products with h2 fit 64 bits.
+		// t = h·r. As h2 is at most 6 and r0, r1 are less than 2^60, the products
+		// with h2 fit 64 bits, and of the summands of t2 only lo11 can carry.
 		hi00, t0 := bits.Mul64(h0, r0)
 		hi10, lo10 := bits.Mul64(h1, r0)
 		hi01, lo01 := bits.Mul64(h0, r1)
 		hi11, lo11 := bits.Mul64(h1, r1)
 		t1, c := bits.Add64(hi00, lo10, 0)
-		t2, c := bits.Add64(hi10, h2*r0, c)
-		t3 := c
+		t2 := hi10 + h2*r0 + c
 		t1, c = bits.Add64(t1, lo01, 0)
-		t2, c = bits.Add64(t2, hi01, c)
-		t3 += c
+		t2 += hi01 + c
 		t2, c = bits.Add64(t2, lo11, 0)
-		t3 += hi11 + h2*r1 + c
+		t3 := hi11 + h2*r1 + c
 
-		// Reduce: with t = q·2^130 + h, t is congruent to h + 5q = h + 4q + q.
-		// 4q is t without its low 130 bits, shifted by 128.
+		// Reduce: t = q·2^130 + h is congruent to h + 5q = h + 4q + q. 4q is t
+		// without its low 130 bits, shifted by 128. As t is less than 2^255, 5q is
+		// less than 2^128.
 		h0, h1, h2 = t0, t1, t2&3
 		h0, c = bits.Add64(h0, t2&^3, 0)
 		h1, c = bits.Add64(h1, t3, c)
