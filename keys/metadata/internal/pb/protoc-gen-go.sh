@@ -1,0 +1,3 @@
+#!/bin/sh
+# The plugin of protoc in the version that go.mod says.
+exec go tool protoc-gen-go "$@"
