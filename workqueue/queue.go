@@ -19,7 +19,9 @@ type Queue struct {
 	workers sync.WaitGroup // that were started and have not ended
 	unused  atomic.Int64   // sum over the pools
 
-	flush sync.Mutex // held by who flushes
+	// flushing holds a value while somebody flushes. It is a lock that, unlike a
+	// mutex, testing/synctest sees goroutines wait for.
+	flushing chan struct{}
 
 	counters             []counter // by CPU
 	unpinned, notReniced atomic.Uint64
@@ -52,7 +54,12 @@ func newQueue(a Attrs, m machine) (*Queue, error) {
 		return nil, fmt.Errorf("workqueue %q: %w", a.Name, &CPUError{CPUs: bad, Allowed: allowed})
 	}
 
-	q := &Queue{attrs: a, machine: m, plan: newPlan(a, m.topology, cpus)}
+	q := &Queue{
+		attrs:    a,
+		machine:  m,
+		plan:     newPlan(a, m.topology, cpus),
+		flushing: make(chan struct{}, 1),
+	}
 	for _, p := range q.plan.pools {
 		q.pools = append(q.pools, newPool(p, q))
 	}
@@ -109,8 +116,8 @@ func (q *Queue) Cancel(w *Work) bool {
 // Flush changes the color and waits until none of the old one is left. Two
 // colors do, as one flush waits for the other.
 func (q *Queue) Flush() {
-	q.flush.Lock()
-	defer q.flush.Unlock()
+	q.flushing <- struct{}{}
+	defer func() { <-q.flushing }()
 	old := make([]uint8, len(q.pools))
 	for i, p := range q.pools {
 		old[i] = p.flip()
