@@ -98,7 +98,7 @@ status=0
 mount_with || status=$?
 if [ $status -eq 11 ]; then
 	say "FUSE cannot be had here: the same on the volume, without a mount"
-	go run ./test/volumedemo "$tree"
+	TMPDIR=$work go run ./test/volumedemo "$tree"
 	exit
 fi
 [ $status -eq 0 ] || die "encfs mount ended with status $status"
