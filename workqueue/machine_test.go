@@ -86,8 +86,9 @@ func (m *testMachine) mustQueue(t *testing.T, a Attrs) *Queue {
 }
 
 // forEachPolicy runs a test for every policy on every machine, in a bubble in
-// which synctest.Wait waits until no worker has anything to do. The bubble
-// fails the test if a goroutine is left at its end.
+// which synctest.Wait waits until no worker has anything to do: it would not
+// return if an idle one spun. The bubble fails the test if a goroutine is left at
+// its end.
 func forEachPolicy(t *testing.T, f func(t *testing.T, m *testMachine, a Attrs)) {
 	for _, machine := range machines {
 		for _, a := range policies {
