@@ -309,22 +309,13 @@ func (s *Store) makeDir(dirfd int, lower string, mode uint32, owner store.Owner,
 		err = renameNew(dirfd, temp, dirfd, lower)
 	}
 	if err != nil {
-		s.withModesIf(fd, func() error { return unlinkat(fd, headerName, 0) })
+		chmod(fd, unix.S_IRWXU) // if it has lost them already
+		unlinkat(fd, headerName, 0)
 		unlinkat(dirfd, temp, unix.AT_REMOVEDIR)
 		unix.Close(fd)
 		return -1, err
 	}
 	return fd, nil
-}
-
-// withModesIf calls f, and once more with all permissions of the owner if it
-// fails for want of one.
-func (s *Store) withModesIf(fd int, f func() error) error {
-	err := f()
-	if err == unix.EACCES {
-		err = s.withModes(fd, unix.S_IRWXU, f)
-	}
-	return err
 }
 
 // Link implements store.Writer.

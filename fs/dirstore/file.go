@@ -333,7 +333,7 @@ func allZero(b []byte) bool {
 // where the lower file system does not know its holes.
 func (f *file) Seek(off int64, whence int) (int64, error) {
 	if whence != unix.SEEK_DATA && whence != unix.SEEK_HOLE {
-		panic("dirstore: Seek for something else than data or a hole")
+		return 0, f.failed("seek", unix.EINVAL)
 	}
 	if off < 0 || off >= f.size {
 		return 0, f.failed("seek", unix.ENXIO)

@@ -3,6 +3,7 @@ package dirstore
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -19,8 +20,11 @@ import (
 // seen to.
 type fileWriter struct {
 	*file
-	clean   bool // the tail is known to be zero
-	written bool // the tail was written and takes a block that it need not
+	clean bool // the tail is known to be zero
+
+	// The layout went from inline to blocks and that may not be on stable
+	// storage, so that a crash may bring back the inline payload.
+	fromInline atomic.Bool
 }
 
 var zeros [unitSize]byte // never written to
@@ -64,13 +68,7 @@ func (f *fileWriter) WriteInline(ct []byte, size int64) error {
 	case store.LayoutInline:
 		err = f.rewriteInline(ct, tail)
 	case store.LayoutBlocks:
-		// The payload lies between the header and the data units. It must be
-		// there before the units are cut off: the file system may keep the
-		// order of a write and a cut in memory only.
-		_, err = pwritev(f.fd, [][]byte{ct, tail}, inlineStart)
-		if err == nil {
-			err = retry(func() error { return unix.Fdatasync(f.fd) })
-		}
+		err = f.backToInline(ct, tail)
 	}
 	if err == nil {
 		if l := lowerSize(store.LayoutInline, size); l < f.lower() {
@@ -81,8 +79,23 @@ func (f *fileWriter) WriteInline(ct []byte, size int64) error {
 		return f.failed("write", err)
 	}
 	f.set(store.LayoutInline, size)
-	f.written = false
 	return nil
+}
+
+// backToInline puts the payload between the header and the data units, which
+// are cut off next. A file system may bring writes to overwritten blocks to
+// storage after a later change of size: what the payload replaces must not be
+// needed any more before, and the payload must be there before the units go.
+func (f *fileWriter) backToInline(ct, tail []byte) error {
+	if f.fromInline.Load() {
+		if err := f.sync(true); err != nil {
+			return err
+		}
+	}
+	if _, err := pwritev(f.fd, [][]byte{ct, tail}, inlineStart); err != nil {
+		return err
+	}
+	return f.sync(true)
 }
 
 // rewriteInline puts a new payload over the old one, which it puts back if that
@@ -125,9 +138,16 @@ func (f *fileWriter) WriteUnits(ct []byte, first uint64, size int64) (int, error
 
 	// The header and the gap after it belong to the same write as the first
 	// units; units farther on begin with an empty file in LayoutBlocks.
+	//
+	// Nobody relies yet on anything in a file that was empty: it gets its tail
+	// as a hole, by a second step before which the size is that of the whole
+	// units. In any other file the tail is part of the write, so that the size
+	// never is another than before or after; there it takes a block until the
+	// file grows again.
 	var bufs [][]byte
 	off, lead := unitOffset(int64(first)), int64(0)
-	if f.layout == store.LayoutEmpty {
+	fresh := f.layout == store.LayoutEmpty
+	if fresh {
 		head := [][]byte{f.header[:], zeros[headerSize:bodyOffset]}
 		if first == 0 {
 			bufs = head
@@ -143,11 +163,14 @@ func (f *fileWriter) WriteUnits(ct []byte, first uint64, size int64) (int, error
 		}
 	}
 	grows := f.layout != store.LayoutBlocks || size > f.size
-	if grows {
+	if grows && !fresh {
 		bufs = append(bufs, zeros[:size%unitSize])
 	}
 
 	count, err := pwritev(f.fd, bufs, off)
+	if err == nil && fresh && size%unitSize != 0 {
+		err = ftruncate(f.fd, lowerSize(store.LayoutBlocks, size))
+	}
 	units := min(max(int64(count)-lead, 0)/unitSize, n)
 	if err != nil {
 		return f.settle(off, int64(count), lead, int64(first), units, n, size, err)
@@ -162,8 +185,10 @@ func (f *fileWriter) WriteUnits(ct []byte, first uint64, size int64) (int, error
 			return int(n), f.failed("write", err)
 		}
 	}
+	if f.layout == store.LayoutInline {
+		f.fromInline.Store(true)
+	}
 	f.set(store.LayoutBlocks, size)
-	f.written = size%unitSize != 0
 	return int(n), nil
 }
 
@@ -198,9 +223,12 @@ func (f *fileWriter) settle(off, count, lead, first, units, n, size int64, err e
 		if layout == store.LayoutBlocks && off+count > unitOffset(unitCount(f.size)) {
 			f.cleanTail()
 		}
+		units = min(units, max(0, unitCount(f.size)-first))
+	}
+	if f.layout == store.LayoutInline && layout == store.LayoutBlocks {
+		f.fromInline.Store(true)
 	}
 	f.layout, f.size = layout, target
-	f.written = true // some of it, perhaps
 
 	// A data unit of the old file may have been torn. If it was a hole, of
 	// which the rest tells, it is made one again.
@@ -235,25 +263,16 @@ func (f *fileWriter) cleanTail() error {
 	if f.clean || tail == 0 {
 		return nil
 	}
-	if !f.punchTail() {
+	// A whole block, past the end of the file: part of one would be zeroed
+	// rather than freed.
+	const punch = unix.FALLOC_FL_PUNCH_HOLE | unix.FALLOC_FL_KEEP_SIZE
+	if fallocate(f.fd, punch, unitOffset(unitCount(f.size)), unitSize) != nil {
 		if _, err := pwritev(f.fd, [][]byte{zeros[:tail]}, unitOffset(unitCount(f.size))); err != nil {
 			return err
 		}
 	}
 	f.clean = true
 	return nil
-}
-
-// punchTail makes the tail a hole if the file system can do so. It punches the
-// whole block, past the end of the file: part of one would be zeroed rather
-// than freed.
-func (f *fileWriter) punchTail() bool {
-	const punch = unix.FALLOC_FL_PUNCH_HOLE | unix.FALLOC_FL_KEEP_SIZE
-	if fallocate(f.fd, punch, unitOffset(unitCount(f.size)), unitSize) != nil {
-		return false
-	}
-	f.written = false
-	return true
 }
 
 // zero sets lower bytes of the file to zero, as a hole where that can be.
@@ -296,7 +315,7 @@ func (f *fileWriter) truncate(size int64) error {
 			return err
 		}
 		f.set(store.LayoutEmpty, 0)
-		f.header, f.written = nil, false
+		f.header = nil
 		return nil
 	}
 	if f.layout == store.LayoutEmpty {
@@ -346,9 +365,6 @@ func (f *fileWriter) Punch(first, n uint64) error {
 
 // Allocate implements store.FileWriter.
 func (f *fileWriter) Allocate(first, n uint64) error {
-	if f.layout != store.LayoutBlocks {
-		panic("dirstore: Allocate in a file that is not in LayoutBlocks")
-	}
 	const most = math.MaxInt64>>unitShift - 2
 	if first > most || n > most-first {
 		return f.failed("allocate", unix.EFBIG)
@@ -368,21 +384,20 @@ func (f *fileWriter) Allocate(first, n uint64) error {
 
 // Sync implements store.FileWriter.
 func (f *fileWriter) Sync(dataOnly bool) error {
-	sync := unix.Fsync
-	if dataOnly {
-		sync = unix.Fdatasync
-	}
-	if err := retry(func() error { return sync(f.fd) }); err != nil {
+	if err := f.sync(dataOnly); err != nil {
 		return f.failed("sync", err)
 	}
 	return nil
 }
 
-// Close implements io.Closer. The block that the tail takes if it was written
-// is given back.
-func (f *fileWriter) Close() error {
-	if f.written && f.layout == store.LayoutBlocks && f.size%unitSize != 0 {
-		f.punchTail()
+func (f *fileWriter) sync(dataOnly bool) error {
+	sync := unix.Fsync
+	if dataOnly {
+		sync = unix.Fdatasync
 	}
-	return f.file.Close()
+	if err := retry(func() error { return sync(f.fd) }); err != nil {
+		return err
+	}
+	f.fromInline.Store(false)
+	return nil
 }

@@ -3,6 +3,7 @@ package dirstore
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -118,6 +119,9 @@ type removal struct {
 	node  *node // nil if it is not in the table
 	fd    int   // for reading
 	st    unix.Statx_t
+
+	// The owner's permissions have been added, and Store.modes is held.
+	permitted bool
 }
 
 // beginRemoval begins to remove the directory lower. Store.wide and the names
@@ -154,41 +158,47 @@ func (s *Store) beginRemoval(dir *node, dirfd int, lower string) (_ *removal, er
 	return r, nil
 }
 
+// close ends a removal; a directory that has not been deleted gets its
+// permissions back.
 func (r *removal) close() {
 	if r.fd >= 0 {
+		if r.permitted {
+			chmod(r.fd, uint32(r.st.Mode))
+		}
 		unix.Close(r.fd)
+	}
+	if r.permitted {
+		r.s.modes.end()
 	}
 	if r.node != nil {
 		r.node.dir.names.Unlock()
 	}
 }
 
+// open opens the directory. To look into it and to delete its header the
+// process may need permissions that, for rmdir, the user need not have.
 func (r *removal) open() error {
-	const flags = unix.O_RDONLY | unix.O_DIRECTORY
-	var err error
-	r.fd, err = openat(r.dirfd, r.lower, flags, 0)
-	if err == unix.EACCES {
-		var path int
-		if path, err = openat(r.dirfd, r.lower, unix.O_PATH|unix.O_DIRECTORY, 0); err != nil {
-			return err
-		}
-		defer unix.Close(path)
-		err = r.s.withModes(path, unix.S_IRWXU, func() (err error) {
-			r.fd, err = openat(path, ".", flags, 0)
-			return err
-		})
-	}
+	path, err := openat(r.dirfd, r.lower, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}
+	defer unix.Close(path)
 	var st unix.Statx_t
-	if err := statx(r.fd, "", &st); err != nil {
+	if err := statx(path, "", &st); err != nil {
 		return err
 	}
 	if inodeOf(&st) != inodeOf(&r.st) {
 		return unix.ESTALE
 	}
-	return nil
+	if r.st.Mode&unix.S_IRWXU != unix.S_IRWXU && os.Geteuid() != 0 {
+		r.s.modes.begin()
+		r.permitted = true
+		if err := chmod(path, uint32(r.st.Mode)|unix.S_IRWXU); err != nil {
+			return unix.EACCES
+		}
+	}
+	r.fd, err = openat(path, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	return err
 }
 
 // checkEmpty returns ENOTEMPTY if there is more in the directory than its
@@ -254,23 +264,32 @@ func (r *removal) removeLeaving(name string) bool {
 	if err != nil || r.s.opt.Shared && time.Since(timeOf(st.Ctime)) < freshTime {
 		return false
 	}
-	unlink := func(dirfd int, name string, flags int) error {
-		return r.s.withModesIf(dirfd, func() error { return unlinkat(dirfd, name, flags) })
-	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
-		return unlink(r.fd, name, 0) == nil
+		return unlinkat(r.fd, name, 0) == nil
 	case unix.S_IFDIR:
-	default:
-		return false
+		return r.removeTempDir(name)
 	}
-	inner, err := openat(r.fd, name, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	return false
+}
+
+func (r *removal) removeTempDir(name string) bool {
+	path, err := openat(r.fd, name, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return false
 	}
-	defer unix.Close(inner)
+	defer unix.Close(path)
+	// Nobody sees a temporary, nor its permissions.
+	if err := chmod(path, unix.S_IRWXU); err != nil {
+		return false
+	}
+	fd, err := openat(path, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
 	empty, headed := true, false
-	err = eachEntry(inner, func(name string, _ uint64, _ uint32) bool {
+	err = eachEntry(fd, func(name string, _ uint64, _ uint32) bool {
 		if name == headerName {
 			headed = true
 		} else {
@@ -281,10 +300,10 @@ func (r *removal) removeLeaving(name string) bool {
 	if err != nil || !empty {
 		return false
 	}
-	if headed && unlink(inner, headerName, 0) != nil {
+	if headed && unlinkat(fd, headerName, 0) != nil {
 		return false
 	}
-	return unlink(r.fd, name, unix.AT_REMOVEDIR) == nil
+	return unlinkat(r.fd, name, unix.AT_REMOVEDIR) == nil
 }
 
 // undo puts the directory back.
@@ -316,13 +335,12 @@ func (r *removal) delete() error {
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return err
 	}
-	err = r.s.withModesIf(r.fd, func() error { return unlinkat(r.fd, headerName, 0) })
-	if err != nil && err != unix.ENOENT {
+	if err := unlinkat(r.fd, headerName, 0); err != nil && err != unix.ENOENT {
 		return err
 	}
 	if err := unlinkat(r.dirfd, r.temp, unix.AT_REMOVEDIR); err != nil {
 		// Another process was faster than the rename.
-		r.s.withModesIf(r.fd, func() error { return writeNew(r.fd, headerName, h[:size], true) })
+		writeNew(r.fd, headerName, h[:size], true)
 		return err
 	}
 	return nil
