@@ -11,13 +11,14 @@ import (
 // together with this: one who remembers what it has read locks it for itself
 // alone, those who do not, or who only read, with shared set. It does not wait:
 // the error wraps EWOULDBLOCK while somebody else has the lock. Close gives it
-// up. Where the lower file system has no locks there is none and no error.
+// up. Where the lower file system has no locks there is none and no error. It is
+// not called concurrently with Lock or Close.
 func (s *Store) Lock(shared bool) error {
 	how := unix.LOCK_EX
 	if shared {
 		how = unix.LOCK_SH
 	}
-	fd, err := openat(s.rootFD(), headerName, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	fd, err := openat(s.root.dir.fd, headerName, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return fmt.Errorf("dirstore: lock: %w", err)
 	}
@@ -29,6 +30,6 @@ func (s *Store) Lock(shared bool) error {
 		}
 		return fmt.Errorf("dirstore: lock: %w", err)
 	}
-	s.setLock(fd)
+	s.locks = append(s.locks, fd)
 	return nil
 }

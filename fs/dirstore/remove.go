@@ -198,6 +198,9 @@ func (r *removal) open() error {
 		}
 	}
 	r.fd, err = openat(path, ".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil && r.permitted {
+		chmod(path, uint32(r.st.Mode))
+	}
 	return err
 }
 

@@ -41,6 +41,7 @@ type Store struct {
 	auth    Authenticator
 	root    *node
 	maxDirs int
+	locks   []int // descriptors that hold the locks of Lock
 
 	noXattrs atomic.Bool // the lower file system has no user attributes
 	modes    modeLock
@@ -171,6 +172,9 @@ func (s *Store) Close() error {
 	defer s.mu.Unlock()
 	for n := s.idle.oldest(); n != nil; n = s.idle.oldest() {
 		s.closeDir(n)
+	}
+	for _, fd := range s.locks {
+		unix.Close(fd)
 	}
 	return unix.Close(s.root.dir.fd)
 }
