@@ -148,7 +148,8 @@ type File interface {
 }
 
 // A FileWriter is a File open for writing. Its methods, and File.Close, are not
-// called concurrently with any other method of the same file.
+// called concurrently with any other method of the same file, except that reads
+// go on during Sync.
 //
 // Each method goes from one consistent state of the file to another in one
 // step, as far as the store keeps the order of one file's writes: a crash leaves
@@ -186,9 +187,9 @@ type FileWriter interface {
 	// Punch makes n whole data units of a file in LayoutBlocks holes, beginning
 	// with first. Units past the end of the file are ignored.
 	Punch(first, n uint64) error
-	// Allocate reserves space for n data units in LayoutBlocks, beginning with
-	// first, and changes neither size nor data. EOPNOTSUPP where the store
-	// cannot.
+	// Allocate reserves the space that n data units need in LayoutBlocks,
+	// beginning with first, and changes neither size, layout nor data: also past
+	// the end of the file, and in every layout. EOPNOTSUPP where the store cannot.
 	Allocate(first, n uint64) error
 	// Sync returns when contents and size are on stable storage; with dataOnly
 	// other attributes need not be.

@@ -1,0 +1,125 @@
+package fs
+
+import (
+	"sync"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"encfs/fs/store"
+)
+
+// Requests about the entries of directories. An opening of a directory has a
+// handle with the entries as they were when it was read from its beginning, so
+// that offsets stay good while entries come and go.
+
+// A dirHandle is an opening of a directory.
+type dirHandle struct {
+	mu      sync.Mutex
+	entries []DirEntry // "." and ".." first; nil before the first read
+}
+
+// dirHandles numbers the openings of directories.
+type dirHandles struct {
+	mu   sync.Mutex
+	open map[uint64]*dirHandle // guarded by mu
+	last uint64                // guarded by mu
+}
+
+func (d *dirHandles) add() uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.open == nil {
+		d.open = map[uint64]*dirHandle{}
+	}
+	d.last++
+	d.open[d.last] = new(dirHandle)
+	return d.last
+}
+
+func (d *dirHandles) get(fh uint64) *dirHandle {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.open[fh]
+}
+
+func (d *dirHandles) remove(fh uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.open, fh)
+}
+
+func (f *FS) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	// Without the key of its names there is nothing to list: better said now.
+	if _, err := f.v.names(f.inode(in.NodeId)); err != nil {
+		return status(err)
+	}
+	out.Fh = f.dirs.add()
+	return fuse.OK
+}
+
+func (f *FS) ReleaseDir(in *fuse.ReleaseIn) { f.dirs.remove(in.Fh) }
+
+func (f *FS) FsyncDir(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+	return status(f.v.SyncDir(f.inode(in.NodeId)))
+}
+
+// list returns the entries from an offset on. At 0 it reads the directory anew.
+// h.mu is held.
+func (f *FS) list(h *dirHandle, dir *Inode, off uint64) ([]DirEntry, error) {
+	if off == 0 || h.entries == nil {
+		entries, err := f.v.ReadDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		h.entries = append([]DirEntry{{Name: ".", Type: store.ModeDir}, {Name: "..", Type: store.ModeDir}}, entries...)
+	}
+	if off >= uint64(len(h.entries)) {
+		return nil, nil
+	}
+	return h.entries[off:], nil
+}
+
+func (f *FS) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	h := f.dirs.get(in.Fh)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	entries, err := f.list(h, f.inode(in.NodeId), in.Offset)
+	if err != nil {
+		return status(err)
+	}
+	for _, e := range entries {
+		if !out.AddDirEntry(fuse.DirEntry{Name: e.Name, Ino: e.Ino, Mode: e.Type}) {
+			break
+		}
+	}
+	return fuse.OK
+}
+
+func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	h := f.dirs.get(in.Fh)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	dir := f.inode(in.NodeId)
+	entries, err := f.list(h, dir, in.Offset)
+	if err != nil {
+		return status(err)
+	}
+	for _, e := range entries {
+		o := out.AddDirLookupEntry(fuse.DirEntry{Name: e.Name, Ino: e.Ino, Mode: e.Type})
+		if o == nil {
+			break
+		}
+		if e.sealed == nil { // "." and ".."
+			continue
+		}
+		// An entry that is gone by now, or cannot be looked at, goes out
+		// without attributes; whoever wants them asks and gets the error.
+		i, a, err := f.v.lookup(dir, e.sealed)
+		if err != nil {
+			continue
+		}
+		f.entry(i, &a, o)
+		out.FixMode(a.Mode)
+	}
+	return fuse.OK
+}

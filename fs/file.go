@@ -1,0 +1,173 @@
+package fs
+
+import (
+	"crypto/rand"
+	"fmt"
+	"io"
+	"syscall"
+
+	"encfs/fs/store"
+	"encfs/keys"
+)
+
+// unitSize is the data unit size of a volume, in bytes.
+const unitSize = 4096
+
+// Open opens a regular file for ReadAt and, with write set, for WriteAt,
+// Truncate and the like. All openings of an inode share one file of the store.
+// Each Open needs its CloseFile.
+func (v *Volume) Open(i *Inode, write bool) error {
+	if err := v.isFile(i, write); err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return v.open(i, write)
+}
+
+// isFile checks that an inode is a regular file that may be opened.
+func (v *Volume) isFile(i *Inode, write bool) error {
+	switch {
+	case i.typ == store.ModeDir:
+		return syscall.EISDIR
+	case i.typ != store.ModeRegular:
+		return syscall.EINVAL
+	case write && v.writer == nil:
+		return syscall.EROFS
+	}
+	return nil
+}
+
+// open is Open with i.mu held.
+func (v *Volume) open(i *Inode, write bool) error {
+	if i.file == nil || write && !i.writable {
+		f, err := v.store.Open(i.node, write)
+		if err != nil {
+			return v.report(err)
+		}
+		if err := v.setFile(i, f, write); err != nil {
+			f.Close()
+			return err
+		}
+	}
+	i.opens++
+	return nil
+}
+
+// setFile makes f the open file of an inode, with the cipher for its contents,
+// in place of the one that it had. i.mu is held.
+func (v *Volume) setFile(i *Inode, f store.File, writable bool) error {
+	if err := v.setContents(i, f.Context()); err != nil {
+		return err
+	}
+	if i.file != nil {
+		i.file.Close()
+	}
+	i.file, i.writable = f, writable
+	return nil
+}
+
+// setContents makes i.contents the cipher for a stored context, unless it is
+// already. i.mu is held.
+func (v *Volume) setContents(i *Inode, context []byte) error {
+	if context == nil {
+		i.contents, i.context = nil, ""
+		return nil
+	}
+	if i.contents != nil && i.context == string(context) {
+		return nil
+	}
+	c, err := v.newContents(i.node, context)
+	if err != nil {
+		return v.report(err)
+	}
+	i.contents, i.context = c, string(context)
+	return nil
+}
+
+// CloseFile ends one Open of an inode.
+func (v *Volume) CloseFile(i *Inode) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.close()
+}
+
+// close is CloseFile with i.mu held.
+func (i *Inode) close() error {
+	if i.opens == 0 {
+		return nil // closed for good already
+	}
+	i.opens--
+	if i.opens > 0 {
+		return nil
+	}
+	f := i.file
+	i.file, i.writable = nil, false
+	return f.Close()
+}
+
+// reload brings what is remembered of a file up to date where others may have
+// changed it. i.mu is held for writing.
+func (v *Volume) reload(i *Inode) error {
+	if !v.opts.Shared {
+		return nil
+	}
+	if err := i.file.Reload(); err != nil {
+		return v.report(err)
+	}
+	return v.setContents(i, i.file.Context())
+}
+
+// newContext returns a context with the policy of the root and a new nonce.
+func (v *Volume) newContext() []byte {
+	c := keys.Context{Policy: v.policy}
+	rand.Read(c.Nonce[:])
+	return c.Marshal()
+}
+
+// Sync returns when the contents of an open file are on stable storage; with
+// dataOnly, times and the like need not be.
+func (v *Volume) Sync(i *Inode, dataOnly bool) error {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	f, ok := i.file.(store.FileWriter)
+	if !ok || !i.writable {
+		return nil // opened for reading only: nothing of it is pending
+	}
+	return f.Sync(dataOnly)
+}
+
+// Seek finds the next data or hole in an open file, as lseek(2) does.
+func (v *Volume) Seek(i *Inode, off int64, whence int) (int64, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.file == nil {
+		return 0, syscall.EBADF
+	}
+	if err := v.reload(i); err != nil {
+		return 0, err
+	}
+	return i.file.Seek(off, whence)
+}
+
+// ReadFile writes the whole contents of a file to w, in order.
+func (v *Volume) ReadFile(i *Inode, w io.Writer) error {
+	if err := v.Open(i, false); err != nil {
+		return err
+	}
+	defer v.CloseFile(i)
+	buf := make([]byte, 256*unitSize)
+	for off := int64(0); ; {
+		n, err := v.ReadAt(i, buf, off)
+		if err != nil {
+			return fmt.Errorf("fs: read at %d: %w", off, err)
+		}
+		if n == 0 {
+			return nil
+		}
+		if _, err := w.Write(buf[:n]); err != nil {
+			return err
+		}
+		off += int64(n)
+	}
+}

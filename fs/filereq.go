@@ -1,0 +1,69 @@
+package fs
+
+import (
+	"syscall"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// Requests about the contents of files. There are no file handles: the volume
+// keeps one open file for each inode, whatever number of openings it has, and
+// the kernel has checked what each opening allows.
+
+// opened fills the reply to an opening. Nobody else changes the contents of an
+// ordinary mount, so what the kernel has cached of the file holds.
+func (f *FS) opened(out *fuse.OpenOut) {
+	if f.cache > 0 {
+		out.OpenFlags |= fuse.FOPEN_KEEP_CACHE
+	}
+}
+
+func (f *FS) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	write := in.Flags&syscall.O_ACCMODE != syscall.O_RDONLY
+	if err := f.v.Open(f.inode(in.NodeId), write); err != nil {
+		return status(err)
+	}
+	f.opened(out)
+	return fuse.OK
+}
+
+func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
+	f.v.CloseFile(f.inode(in.NodeId))
+}
+
+func (f *FS) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
+	n, err := f.v.ReadAt(f.inode(in.NodeId), buf[:min(len(buf), int(in.Size))], int64(in.Offset))
+	if err != nil {
+		return nil, status(err)
+	}
+	return fuse.ReadResultData(buf[:n]), fuse.OK
+}
+
+func (f *FS) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
+	n, err := f.v.WriteAt(f.inode(in.NodeId), data, int64(in.Offset))
+	return uint32(n), status(err)
+}
+
+// Writev makes go-fuse call Write; its data comes in one piece.
+func (f *FS) Writev(_ <-chan struct{}, _ *fuse.WriteIn, _ [][]byte) (uint32, fuse.Status) {
+	return 0, fuse.ENOSYS
+}
+
+// Flush has nothing to do, as writes are not delayed; ENOSYS spares the request
+// at each close from then on.
+func (f *FS) Flush(_ <-chan struct{}, _ *fuse.FlushIn) fuse.Status { return fuse.ENOSYS }
+
+func (f *FS) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+	const dataOnly = 1 // FUSE_FSYNC_FDATASYNC
+	return status(f.v.Sync(f.inode(in.NodeId), in.FsyncFlags&dataOnly != 0))
+}
+
+func (f *FS) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
+	return status(f.v.Allocate(f.inode(in.NodeId), in.Mode, int64(in.Offset), int64(in.Length)))
+}
+
+func (f *FS) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse.Status {
+	off, err := f.v.Seek(f.inode(in.NodeId), int64(in.Offset), int(in.Whence))
+	out.Offset = uint64(off)
+	return status(err)
+}

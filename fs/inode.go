@@ -1,0 +1,89 @@
+package fs
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"encfs/decrypt"
+	"encfs/fs/store"
+)
+
+// An Inode is an object of a volume that is in use. There is one for each
+// object, whatever names it has. Lookup and the creating methods return one
+// with a reference more, which Volume.Release gives back.
+type Inode struct {
+	node store.Node
+	typ  uint32 // S_IFMT bits
+	refs uint64 // guarded by Volume.mu
+
+	names  atomic.Pointer[decrypt.Names] // of a directory; set once
+	target atomic.Pointer[string]        // of a symbolic link; set once
+
+	// mu guards the contents of a regular file: held for reading while data
+	// units are read, for writing while they, the size or the fields below
+	// change.
+	mu       sync.RWMutex
+	file     store.File // nil: not open
+	writable bool       // file is a store.FileWriter
+	opens    int        // Open calls without their CloseFile
+	contents *decrypt.Contents
+	context  string // the stored context that contents is for
+}
+
+// Type returns the type of the inode, as the S_IFMT bits of stat(2).
+func (i *Inode) Type() uint32 { return i.typ }
+
+// String returns where the inode lies in the store, for messages.
+func (i *Inode) String() string { return i.node.String() }
+
+func (v *Volume) newInode(node store.Node, typ uint32) *Inode {
+	return &Inode{node: node, typ: typ & store.ModeType}
+}
+
+// inode returns the inode of a node, with one reference more. The caller gives
+// its reference to the node.
+func (v *Volume) inode(node store.Node, mode uint32) *Inode {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := v.inodes[node]
+	if i == nil {
+		i = v.newInode(node, mode)
+		v.inodes[node] = i
+	}
+	i.refs++
+	return i
+}
+
+// Release gives back n references to an inode and reports whether they were the
+// last. The caller must not use the inode afterwards if they were its last.
+func (v *Volume) Release(i *Inode, n uint64) bool {
+	if i == v.root {
+		return false
+	}
+	v.mu.Lock()
+	if n > i.refs {
+		n = i.refs
+	}
+	i.refs -= n
+	last := i.refs == 0
+	if last {
+		delete(v.inodes, i.node)
+	}
+	v.mu.Unlock()
+	if last {
+		i.closeForGood()
+	}
+	v.store.Release(i.node, n)
+	return last
+}
+
+// closeForGood closes a file that is still open, as it is when a mount ends
+// while programs use it.
+func (i *Inode) closeForGood() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.file != nil {
+		i.file.Close()
+		i.file, i.opens = nil, 0
+	}
+}

@@ -1,0 +1,110 @@
+package fs
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// Sizes of requests, in bytes: the largest that the kernel sends.
+const (
+	maxRequest   = 1 << 20
+	maxReadAhead = 1 << 20
+)
+
+// maxBackground is how many requests for read-ahead and the like the kernel has
+// in flight.
+const maxBackground = 64
+
+// MountOptions says how a volume is mounted. Permissions are always checked by
+// the kernel (default_permissions).
+type MountOptions struct {
+	ReadOnly   bool
+	AllowOther bool     // other users than the mounting one may use it
+	Debug      bool     // log every request
+	Source     string   // what /proc/mounts shows as the device
+	Options    []string // more options of mount(2) or fusermount3, such as noexec
+}
+
+// A Server is a mounted volume.
+type Server struct {
+	fuse *fuse.Server
+	done chan struct{}
+}
+
+// Mount mounts a volume at a directory, with mount(2) where the process may and
+// otherwise with fusermount3. It returns when the mount answers. The volume must
+// stay open until Wait returns.
+func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
+	f, err := newFS(v)
+	if err != nil {
+		return nil, fmt.Errorf("fs: mount: %w", err)
+	}
+	options := append([]string{"default_permissions"}, o.Options...)
+	if o.ReadOnly || v.ReadOnly() {
+		options = append(options, "ro")
+	}
+	log := v.opts.Log
+	srv, err := fuse.NewServer(f, mountPoint, &fuse.MountOptions{
+		Name:        "encfs",
+		FsName:      o.Source,
+		Options:     options,
+		AllowOther:  o.AllowOther,
+		DirectMount: true,
+
+		MaxWrite:                 maxRequest,
+		MaxReadAhead:             maxReadAhead,
+		MaxBackground:            maxBackground,
+		ExplicitDataCacheControl: !v.opts.Shared,
+		DisableSplice:            true,
+		Debug:                    o.Debug,
+		Logger:                   slog.NewLogLogger(log.Handler(), slog.LevelInfo),
+		PanicHandler: func(p any) fuse.Status {
+			log.Error("panic in a request", "value", fmt.Sprint(p), "stack", string(debug.Stack()))
+			return fuse.EIO
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fs: mount: %w", err)
+	}
+	s := &Server{fuse: srv, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		srv.Serve()
+	}()
+	if err := srv.WaitMount(); err != nil {
+		srv.Unmount()
+		return nil, fmt.Errorf("fs: mount: %w", err)
+	}
+	return s, nil
+}
+
+// Wait returns when the volume has been unmounted and all requests have been
+// answered.
+func (s *Server) Wait() { <-s.done }
+
+// Unmount unmounts the volume. It fails while the mount is in use.
+func (s *Server) Unmount() error {
+	if err := s.fuse.Unmount(); err != nil {
+		return fmt.Errorf("fs: unmount: %w", err)
+	}
+	<-s.done
+	return nil
+}
+
+// status tells how a volume works, for StatusXattr.
+func (v *Volume) status() ([]byte, error) {
+	queue := "inline"
+	if v.opts.Queue != nil {
+		queue = v.opts.Queue.Attrs().Kind.String()
+	}
+	return json.Marshal(map[string]any{
+		"queue":    queue,
+		"driver":   v.ContentsDriver(),
+		"readonly": v.ReadOnly(),
+		"shared":   v.opts.Shared,
+	})
+}

@@ -1,0 +1,319 @@
+package fs
+
+import (
+	"errors"
+	"syscall"
+
+	"encfs/decrypt"
+	"encfs/fs/store"
+)
+
+// A DirEntry is an entry of a directory under its plain name.
+type DirEntry struct {
+	Name string
+	Ino  uint64
+	Type uint32 // S_IFMT bits; 0 when only Lookup can tell
+
+	sealed []byte // the encrypted name
+}
+
+// Lookup finds an entry of a directory.
+func (v *Volume) Lookup(dir *Inode, name string) (*Inode, Attr, error) {
+	ct, err := v.seal(dir, name)
+	if err != nil {
+		return nil, Attr{}, err
+	}
+	return v.lookup(dir, ct)
+}
+
+// lookup is Lookup by the encrypted name.
+func (v *Volume) lookup(dir *Inode, ct []byte) (*Inode, Attr, error) {
+	node, attr, err := v.store.Lookup(dir.node, ct)
+	if err != nil {
+		return nil, Attr{}, v.report(err)
+	}
+	i := v.inode(node, attr.Mode)
+	if attr, err = v.plainAttr(i, attr); err != nil {
+		v.Release(i, 1)
+		return nil, Attr{}, err
+	}
+	return i, attr, nil
+}
+
+// ReadDir returns the entries of a directory, without "." and "..". Entries
+// whose names do not decrypt to something that can be a name are left out, and
+// logged once.
+func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
+	names, err := v.names(dir)
+	if err != nil {
+		return nil, err
+	}
+	stored, err := v.store.ReadDir(dir.node)
+	if err != nil {
+		return nil, v.report(err)
+	}
+	entries := make([]DirEntry, 0, len(stored))
+	for _, e := range stored {
+		name, err := plainName(names, e)
+		if err != nil {
+			v.reported.once(join(dir.node.String(), e.Lower), "name does not decode: "+err.Error())
+			continue
+		}
+		entries = append(entries, DirEntry{Name: name, Ino: e.Ino, Type: e.Type, sealed: e.Name})
+	}
+	return entries, nil
+}
+
+func join(dir, lower string) string {
+	if dir == "." || dir == "" {
+		return lower
+	}
+	return dir + "/" + lower
+}
+
+// Attr returns the attributes of an inode.
+func (v *Volume) Attr(i *Inode) (Attr, error) {
+	if i.typ == store.ModeRegular && !v.opts.Shared {
+		i.mu.RLock()
+		f := i.file
+		if f != nil {
+			defer i.mu.RUnlock()
+			return f.Attr()
+		}
+		i.mu.RUnlock()
+	}
+	attr, err := v.store.Attr(i.node)
+	if err != nil {
+		return Attr{}, v.report(err)
+	}
+	return v.plainAttr(i, attr)
+}
+
+// plainAttr turns stored attributes into those of the plain object. A symbolic
+// link whose target does not decrypt keeps the stored size, so that it can still
+// be listed and removed.
+func (v *Volume) plainAttr(i *Inode, attr Attr) (Attr, error) {
+	if i.typ != store.ModeSymlink {
+		return attr, nil
+	}
+	target, err := v.Readlink(i)
+	if err == nil {
+		attr.Size = int64(len(target))
+	} else if _, ok := errors.AsType[*store.DamagedError](err); !ok {
+		return attr, err
+	}
+	return attr, nil
+}
+
+// Readlink returns the target of a symbolic link.
+func (v *Volume) Readlink(i *Inode) (string, error) {
+	if i.typ != store.ModeSymlink {
+		return "", syscall.EINVAL
+	}
+	if t := i.target.Load(); t != nil {
+		return *t, nil
+	}
+	target, err := v.readlink(i)
+	if err != nil {
+		return "", v.report(err)
+	}
+	i.target.Store(&target)
+	return target, nil
+}
+
+func (v *Volume) readlink(i *Inode) (string, error) {
+	raw, err := v.store.Context(i.node)
+	if err != nil {
+		return "", err
+	}
+	ct, err := v.store.Readlink(i.node)
+	if err != nil {
+		return "", err
+	}
+	n, err := v.newNames(i.node, raw)
+	if err != nil {
+		return "", err
+	}
+	target, err := n.Decrypt(ct)
+	if err != nil {
+		return "", &store.DamagedError{Path: i.node.String(), Detail: "target does not decrypt: " + err.Error()}
+	}
+	return string(target), nil
+}
+
+// Owner is who a new object belongs to; see store.Owner.
+type Owner = store.Owner
+
+// AnyOwner leaves the owner to the store.
+var AnyOwner = Owner{UID: -1, GID: -1}
+
+// writable returns the store for a change of names in a directory, and the
+// encrypted name.
+func (v *Volume) writable(dir *Inode, name string) (store.Writer, []byte, error) {
+	if v.writer == nil {
+		return nil, nil, syscall.EROFS
+	}
+	ct, err := v.seal(dir, name)
+	return v.writer, ct, err
+}
+
+// Create makes an empty regular file and opens it for writing, as Open does.
+func (v *Volume) Create(dir *Inode, name string, mode uint32, owner Owner) (*Inode, Attr, error) {
+	w, ct, err := v.writable(dir, name)
+	if err != nil {
+		return nil, Attr{}, err
+	}
+	node, attr, f, err := w.Create(dir.node, ct, mode, owner)
+	if err != nil {
+		return nil, Attr{}, v.report(err)
+	}
+	i := v.inode(node, attr.Mode)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.file != nil { // somebody found and opened it already
+		f.Close()
+		if err := v.open(i, true); err != nil {
+			v.Release(i, 1)
+			return nil, Attr{}, err
+		}
+		return i, attr, nil
+	}
+	i.file, i.writable, i.opens = f, true, 1
+	return i, attr, nil
+}
+
+// Mkdir makes a directory with the policy of the volume.
+func (v *Volume) Mkdir(dir *Inode, name string, mode uint32, owner Owner) (*Inode, Attr, error) {
+	w, ct, err := v.writable(dir, name)
+	if err != nil {
+		return nil, Attr{}, err
+	}
+	node, attr, err := w.Mkdir(dir.node, ct, mode, owner, v.newContext())
+	if err != nil {
+		return nil, Attr{}, v.report(err)
+	}
+	return v.inode(node, attr.Mode), attr, nil
+}
+
+// Symlink makes a symbolic link.
+func (v *Volume) Symlink(dir *Inode, name, target string, owner Owner) (*Inode, Attr, error) {
+	w, ct, err := v.writable(dir, name)
+	if err != nil {
+		return nil, Attr{}, err
+	}
+	if target == "" {
+		return nil, Attr{}, syscall.ENOENT
+	}
+	raw := v.newContext()
+	names, err := v.newNames(dir.node, raw)
+	if err != nil {
+		return nil, Attr{}, err
+	}
+	sealed, err := names.Encrypt([]byte(target), targetMax)
+	if err != nil {
+		return nil, Attr{}, syscall.ENAMETOOLONG
+	}
+	node, attr, err := w.Symlink(dir.node, ct, sealed, owner, raw)
+	if err != nil {
+		return nil, Attr{}, v.report(err)
+	}
+	i := v.inode(node, attr.Mode)
+	i.target.Store(&target)
+	attr.Size = int64(len(target))
+	return i, attr, nil
+}
+
+// Mknod makes a device, a FIFO, a socket or an empty regular file.
+func (v *Volume) Mknod(dir *Inode, name string, mode uint32, rdev uint64, owner Owner) (*Inode, Attr, error) {
+	w, ct, err := v.writable(dir, name)
+	if err != nil {
+		return nil, Attr{}, err
+	}
+	if typ := mode & store.ModeType; typ == store.ModeRegular || typ == 0 {
+		i, attr, err := v.Create(dir, name, mode, owner)
+		if err == nil {
+			err = v.CloseFile(i)
+		}
+		return i, attr, err
+	}
+	node, attr, err := w.Mknod(dir.node, ct, mode, rdev, owner)
+	if err != nil {
+		return nil, Attr{}, v.report(err)
+	}
+	return v.inode(node, attr.Mode), attr, nil
+}
+
+// Link makes another name for an inode that is not a directory, and returns the
+// inode with one reference more.
+func (v *Volume) Link(i, dir *Inode, name string) (Attr, error) {
+	w, ct, err := v.writable(dir, name)
+	if err != nil {
+		return Attr{}, err
+	}
+	attr, err := w.Link(i.node, dir.node, ct)
+	if err != nil {
+		return Attr{}, v.report(err)
+	}
+	v.inode(i.node, attr.Mode)
+	return v.plainAttr(i, attr)
+}
+
+// Unlink removes a name of an inode that is not a directory.
+func (v *Volume) Unlink(dir *Inode, name string) error {
+	w, ct, err := v.writable(dir, name)
+	if err != nil {
+		return err
+	}
+	return v.report(w.Unlink(dir.node, ct))
+}
+
+// Rmdir removes an empty directory.
+func (v *Volume) Rmdir(dir *Inode, name string) error {
+	w, ct, err := v.writable(dir, name)
+	if err != nil {
+		return err
+	}
+	return v.report(w.Rmdir(dir.node, ct))
+}
+
+// Rename moves a name, with the flags of renameat2(2).
+func (v *Volume) Rename(oldDir *Inode, oldName string, newDir *Inode, newName string, flags uint) error {
+	w, oldCT, err := v.writable(oldDir, oldName)
+	if err != nil {
+		return err
+	}
+	newCT, err := v.seal(newDir, newName)
+	if err != nil {
+		return err
+	}
+	return v.report(w.Rename(oldDir.node, oldCT, newDir.node, newCT, flags))
+}
+
+// SetAttr changes attributes of an inode other than its size, which is
+// Truncate's.
+func (v *Volume) SetAttr(i *Inode, set store.SetAttr) error {
+	if v.writer == nil {
+		return syscall.EROFS
+	}
+	return v.report(v.writer.SetAttr(i.node, set))
+}
+
+// SyncDir returns when the entries of a directory are on stable storage.
+func (v *Volume) SyncDir(dir *Inode) error {
+	if v.writer == nil {
+		return nil
+	}
+	return v.report(v.writer.SyncDir(dir.node))
+}
+
+// plainName decrypts the name of an entry and checks that it can be one.
+func plainName(names *decrypt.Names, e store.Dirent) (string, error) {
+	if e.Err != nil {
+		return "", e.Err
+	}
+	name, err := names.Decrypt(e.Name)
+	if err == nil {
+		err = decrypt.ValidName(name)
+	}
+	return string(name), err
+}

@@ -1,0 +1,295 @@
+// Package fs is the file system: a store of encrypted objects with keys
+// applied to it.
+//
+// A Volume is that without FUSE. It finds objects by their plain names, reads
+// and writes plain contents, and keeps, for each Inode in use, what costs time
+// to set up: the cipher of its names or contents and the open file of the
+// store. An FS is a Volume that the kernel's FUSE client talks to; its methods
+// translate requests and nothing more, and Mount puts it at a mount point.
+//
+// The words are fscrypt's: contents are cut into data units, each of which is
+// encrypted on its own under the key of its inode; names are encrypted under
+// the key of the directory that holds them.
+package fs
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"syscall"
+
+	"encfs/cpufeat"
+	"encfs/decrypt"
+	"encfs/fs/store"
+	"encfs/keys"
+	"encfs/workqueue"
+)
+
+// NameMax is the longest name of an entry, in bytes.
+const NameMax = 255
+
+// targetMax is the longest target of a symbolic link, in bytes: that of ext4
+// with blocks of 4096 bytes, where the encrypted target takes a block.
+const targetMax = 4093
+
+// Options says how a Volume works. The zero value is a volume that decrypts in
+// the reading goroutine, with the portable drivers, and logs nothing.
+type Options struct {
+	Queue    *workqueue.Queue // decrypts data units; nil means in the request itself
+	Features cpufeat.Set      // features of the CPU that drivers may use
+	Driver   string           // name of the driver for contents; "" is the best one
+	Shared   bool             // others change the store too: nothing is remembered
+	ShowBad  bool             // show entries whose name does not decode, as BadSuffix says
+	Log      *slog.Logger     // nil: nowhere
+}
+
+// Attr holds the attributes of an inode. The size of a symbolic link is the
+// length of its plain target.
+type Attr = store.Attr
+
+// Volume is a store with keys applied. Its methods may be called concurrently.
+// Errors wrap a syscall.Errno, a store.DamagedError, keys.ErrNoKey or what else
+// Errno knows.
+type Volume struct {
+	store  store.Store
+	writer store.Writer // nil: read-only
+	xattrs store.Xattrs // nil: no extended attributes
+	ring   *keys.Keyring
+	opts   Options
+	policy keys.Policy // of the root
+	driver decrypt.Driver
+	attrs  *xattrCipher
+	root   *Inode
+
+	reported reporter
+
+	mu     sync.Mutex
+	inodes map[store.Node]*Inode // guarded by mu
+}
+
+// NewVolume applies the keys of ring to a store. The volume takes over both, and
+// Close closes them; after an error they are still the caller's. It fails if the
+// root has a policy whose key is not in the ring, or if there is no driver for
+// it.
+func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	v := &Volume{store: st, ring: ring, opts: o, inodes: map[store.Node]*Inode{}}
+	v.reported.log = o.Log
+	v.writer, _ = st.(store.Writer)
+	v.xattrs, _ = st.(store.Xattrs)
+	raw, err := st.Context(st.Root())
+	if err != nil {
+		return nil, fmt.Errorf("fs: root: %w", err)
+	}
+	ctx, err := keys.ParseContext(raw)
+	if err != nil {
+		return nil, fmt.Errorf("fs: root: %w", err)
+	}
+	if err := ctx.Policy.Validate(); err != nil {
+		return nil, fmt.Errorf("fs: root: %w", err)
+	}
+	v.policy = ctx.Policy
+	mk, err := ring.Find(v.policy)
+	if err != nil {
+		return nil, fmt.Errorf("fs: root: %w", err)
+	}
+	if v.driver, err = lookupDriver(v.policy.Contents, o); err != nil {
+		return nil, err
+	}
+	if v.attrs, err = newXattrCipher(mk, v.policy.Padding(), o.Features); err != nil {
+		return nil, err
+	}
+	v.root = v.newInode(st.Root(), store.ModeDir)
+	v.root.refs = 1
+	v.inodes[st.Root()] = v.root
+	if _, err := v.names(v.root); err != nil {
+		return nil, fmt.Errorf("fs: root: %w", err)
+	}
+	return v, nil
+}
+
+// lookupDriver returns the driver for contents of a mode: the one asked for by
+// name or the best that the CPU can run.
+func lookupDriver(mode keys.Mode, o Options) (decrypt.Driver, error) {
+	if o.Driver == "" {
+		return decrypt.Lookup(mode.Algorithm(), o.Features)
+	}
+	d, err := decrypt.LookupName(o.Driver)
+	if err != nil {
+		return decrypt.Driver{}, err
+	}
+	if d.Algorithm != mode.Algorithm() {
+		return decrypt.Driver{}, fmt.Errorf("fs: driver %s is for %s, but the contents are encrypted with %s",
+			d.Name, d.Algorithm, mode.Algorithm())
+	}
+	if !o.Features.Has(d.Needs) {
+		return decrypt.Driver{}, fmt.Errorf("fs: driver %s: %w", d.Name, ErrDriverUnusable)
+	}
+	return d, nil
+}
+
+// ErrDriverUnusable means that the CPU lacks a feature that a driver asked for
+// by name needs.
+var ErrDriverUnusable = errors.New("the CPU lacks features that it needs")
+
+// Close releases the volume, its store and its keys. All inodes and files must
+// have been released before.
+func (v *Volume) Close() error {
+	v.mu.Lock()
+	for _, i := range v.inodes {
+		i.closeForGood()
+	}
+	clear(v.inodes)
+	v.mu.Unlock()
+	err := v.store.Close()
+	v.ring.Close()
+	return err
+}
+
+// Policy returns the encryption policy of the root.
+func (v *Volume) Policy() keys.Policy { return v.policy }
+
+// ContentsDriver returns the name of the driver that decrypts contents.
+func (v *Volume) ContentsDriver() string { return v.driver.Name }
+
+// ReadOnly reports whether the volume cannot be written to.
+func (v *Volume) ReadOnly() bool { return v.writer == nil }
+
+// Root returns the root directory. It needs no Release.
+func (v *Volume) Root() *Inode { return v.root }
+
+// Statfs describes the space of the store.
+func (v *Volume) Statfs() (store.Statfs, error) { return v.store.Statfs() }
+
+// master returns the master key of a context. In a tree with one policy, which
+// a volume with an encrypted root is, an object under another key is damage.
+func (v *Volume) master(node store.Node, ctx keys.Context) (*keys.MasterKey, error) {
+	if ctx.Version != v.policy.Version || ctx.Identifier != v.policy.Identifier || ctx.Descriptor != v.policy.Descriptor {
+		return nil, &store.DamagedError{Path: node.String(), Detail: "is encrypted with another master key, " + ctx.Identifier.String()}
+	}
+	return v.ring.Find(ctx.Policy)
+}
+
+// fileKey derives the key of an inode for a mode from its stored context.
+func (v *Volume) fileKey(node store.Node, raw []byte, mode func(keys.Policy) keys.Mode) (*keys.FileKey, keys.Context, error) {
+	ctx, err := keys.ParseContext(raw)
+	if err == nil {
+		err = ctx.Policy.Validate()
+	}
+	if err != nil {
+		return nil, ctx, &store.DamagedError{Path: node.String(), Detail: err.Error()}
+	}
+	mk, err := v.master(node, ctx)
+	if err != nil {
+		return nil, ctx, err
+	}
+	k, err := mk.FileKey(ctx, mode(ctx.Policy), keys.Place{})
+	return k, ctx, err
+}
+
+func contentsMode(p keys.Policy) keys.Mode  { return p.Contents }
+func filenamesMode(p keys.Policy) keys.Mode { return p.Filenames }
+
+// newNames returns the cipher of names, or of a target, under a context.
+func (v *Volume) newNames(node store.Node, raw []byte) (*decrypt.Names, error) {
+	k, ctx, err := v.fileKey(node, raw, filenamesMode)
+	if err != nil {
+		return nil, err
+	}
+	defer k.Wipe()
+	d, err := decrypt.Lookup(ctx.Filenames.Algorithm(), v.opts.Features)
+	if err != nil {
+		return nil, err
+	}
+	return decrypt.NewNames(k, d, ctx.Padding())
+}
+
+// newContents returns the cipher of a file's data units under a context.
+func (v *Volume) newContents(node store.Node, raw []byte) (*decrypt.Contents, error) {
+	k, ctx, err := v.fileKey(node, raw, contentsMode)
+	if err != nil {
+		return nil, err
+	}
+	defer k.Wipe()
+	d := v.driver
+	if ctx.Contents != v.policy.Contents {
+		if d, err = decrypt.Lookup(ctx.Contents.Algorithm(), v.opts.Features); err != nil {
+			return nil, err
+		}
+	}
+	return decrypt.NewContents(k, d, unitSize)
+}
+
+// names returns the cipher of the names in a directory.
+func (v *Volume) names(dir *Inode) (*decrypt.Names, error) {
+	if dir.typ != store.ModeDir {
+		return nil, syscall.ENOTDIR
+	}
+	if n := dir.names.Load(); n != nil {
+		return n, nil
+	}
+	raw, err := v.store.Context(dir.node)
+	if err != nil {
+		return nil, v.report(err)
+	}
+	n, err := v.newNames(dir.node, raw)
+	if err != nil {
+		return nil, v.report(err)
+	}
+	dir.names.Store(n)
+	return n, nil
+}
+
+// seal encrypts a name for a directory.
+func (v *Volume) seal(dir *Inode, name string) ([]byte, error) {
+	n, err := v.names(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := decrypt.ValidName([]byte(name)); err != nil {
+		return nil, syscall.EINVAL
+	}
+	ct, err := n.Encrypt([]byte(name), NameMax)
+	if err != nil {
+		return nil, syscall.ENAMETOOLONG
+	}
+	return ct, nil
+}
+
+// report passes an error on, and logs it if it says that something is damaged.
+func (v *Volume) report(err error) error {
+	if d, ok := errors.AsType[*store.DamagedError](err); ok {
+		v.reported.once(d.Path, d.Detail)
+	}
+	return err
+}
+
+// reporter logs each lower path once, so that a listing that meets a damaged
+// entry again and again does not fill the log.
+type reporter struct {
+	log  *slog.Logger
+	mu   sync.Mutex
+	seen map[string]string // path to detail, guarded by mu
+}
+
+// reportedMax bounds the memory of a reporter; past it, it begins anew.
+const reportedMax = 10000
+
+func (r *reporter) once(path, detail string) {
+	r.mu.Lock()
+	was, ok := r.seen[path]
+	known := ok && was == detail
+	if !known {
+		if r.seen == nil || len(r.seen) >= reportedMax {
+			r.seen = map[string]string{}
+		}
+		r.seen[path] = detail
+	}
+	r.mu.Unlock()
+	if !known {
+		r.log.Error("damaged", "lower", path, "detail", detail)
+	}
+}

@@ -1,0 +1,268 @@
+package fs
+
+import (
+	"sync"
+	"syscall"
+
+	"encfs/fs/store"
+)
+
+// writeUnits is how many data units one call of the store writes at most: a
+// request of 1 MiB that begins and ends inside a unit takes 257.
+const writeUnits = 257
+
+// writeBuffers holds buffers in which data units are encrypted. They hold
+// plaintext before, and are cleared before they go back.
+var writeBuffers = sync.Pool{New: func() any { return new([writeUnits * unitSize]byte) }}
+
+// smallBuffers is for what touches a unit or two.
+var smallBuffers = sync.Pool{New: func() any { return new([2 * unitSize]byte) }}
+
+// MaxSize is the largest size of a file, in bytes: what fits the lower file
+// system's 63 bits with the header.
+const MaxSize = 1<<63 - 1 - 3*unitSize
+
+// WriteAt writes data at off of a file opened for writing and returns the number
+// of bytes written: fewer than given only if an error stopped it after some,
+// which then is not returned. data is not kept.
+func (v *Volume) WriteAt(i *Inode, data []byte, off int64) (int, error) {
+	if off < 0 || off > MaxSize-int64(len(data)) {
+		return 0, syscall.EFBIG
+	}
+	if len(data) == 0 {
+		return 0, nil
+	}
+	w, err := v.beginWrite(i)
+	if err != nil {
+		return 0, err
+	}
+	defer i.mu.Unlock()
+	return w.write(data, off)
+}
+
+// beginWrite locks an inode for a change of its contents.
+func (v *Volume) beginWrite(i *Inode) (*change, error) {
+	i.mu.Lock()
+	f, ok := i.file.(store.FileWriter)
+	if !ok || !i.writable {
+		i.mu.Unlock()
+		return nil, syscall.EBADF
+	}
+	if err := v.reload(i); err != nil {
+		i.mu.Unlock()
+		return nil, err
+	}
+	return &change{v, i, f}, nil
+}
+
+// A change is a change of a file's contents under way, with the inode locked.
+type change struct {
+	v *Volume
+	i *Inode
+	f store.FileWriter
+}
+
+// begin gives a file that has none yet a context and a key.
+func (w *change) begin() error {
+	if w.f.Layout() != store.LayoutEmpty {
+		return nil
+	}
+	raw := w.v.newContext()
+	if err := w.v.setContents(w.i, raw); err != nil {
+		return err
+	}
+	w.f.SetContext(raw)
+	return nil
+}
+
+func (w *change) write(data []byte, off int64) (int, error) {
+	if err := w.begin(); err != nil {
+		return 0, err
+	}
+	size := w.f.Size()
+	end := off + int64(len(data))
+	if w.f.Layout() != store.LayoutBlocks {
+		if newSize := max(size, end); newSize <= w.f.InlineMax() {
+			if err := w.inline(newSize, func(p []byte) { copy(p[off:], data) }); err != nil {
+				return 0, err
+			}
+			return len(data), nil
+		}
+	}
+	if err := w.prepare(off); err != nil {
+		return 0, err
+	}
+	if len(data) <= unitSize {
+		buf := smallBuffers.Get().(*[2 * unitSize]byte)
+		defer putBuffer(&smallBuffers, buf, buf[:])
+		return w.blocks(buf[:], data, off)
+	}
+	buf := writeBuffers.Get().(*[writeUnits * unitSize]byte)
+	defer putBuffer(&writeBuffers, buf, buf[:min(len(buf), len(data)+2*unitSize)])
+	return w.blocks(buf[:], data, off)
+}
+
+// putBuffer clears the used part of a pooled buffer and gives it back.
+func putBuffer(pool *sync.Pool, buf any, used []byte) {
+	clear(used)
+	pool.Put(buf)
+}
+
+// prepare makes a file that is in blocks, or will be, ready for a write at off:
+// what lies between its end and off becomes zeros.
+func (w *change) prepare(off int64) error {
+	size := w.f.Size()
+	switch {
+	case w.f.Layout() == store.LayoutInline && off >= unitSize:
+		return w.unit(0, size, func(p []byte) {})
+	case w.f.Layout() == store.LayoutBlocks && off > size && off/unitSize > size/unitSize:
+		return w.zeroTail()
+	}
+	return nil
+}
+
+// blocks writes data at off in whole data units, as many at once as fit buf.
+func (w *change) blocks(buf, data []byte, off int64) (int, error) {
+	for done := 0; done < len(data); {
+		at := off + int64(done)
+		first, skip := at/unitSize, int(at%unitSize)
+		n := min(len(data)-done, len(buf)-skip)
+		units := (skip + n + unitSize - 1) / unitSize
+		p := buf[:units*unitSize]
+		if err := w.fill(p, first, skip, skip+n); err != nil {
+			return partial(done, err)
+		}
+		copy(p[skip:], data[done:done+n])
+		size := max(w.f.Size(), at+int64(n))
+		w.i.contents.EncryptUnits(p, p, uint64(first))
+		wrote, err := w.f.WriteUnits(p, uint64(first), size)
+		if err != nil {
+			if wrote > 0 {
+				done += min(n, max(0, wrote*unitSize-skip))
+			}
+			return partial(done, err)
+		}
+		done += n
+	}
+	return len(data), nil
+}
+
+// partial is the result of a write that failed after done bytes.
+func partial(done int, err error) (int, error) {
+	if done > 0 {
+		return done, nil
+	}
+	return 0, err
+}
+
+// fill prepares the plaintext of the data units from first on in p, of which
+// the bytes from begin to end will be written: the rest of the first and of the
+// last unit keeps what it is.
+func (w *change) fill(p []byte, first int64, begin, end int) error {
+	if begin > 0 {
+		if err := w.readUnit(p[:unitSize], first); err != nil {
+			return err
+		}
+	}
+	last := len(p) - unitSize
+	if end == len(p) || begin > 0 && last == 0 {
+		return nil
+	}
+	return w.readUnit(p[last:], first+int64(last/unitSize))
+}
+
+// readUnit reads the plaintext of a data unit into p, zeros past the end of the
+// file.
+func (w *change) readUnit(p []byte, unit int64) error {
+	valid := w.f.Size() - unit*unitSize
+	if valid <= 0 {
+		clear(p)
+		return nil
+	}
+	var holes [1]bool
+	n, err := w.f.ReadUnits(p, uint64(unit), holes[:])
+	if err != nil {
+		return err
+	}
+	if holes[0] {
+		clear(p)
+		return nil
+	}
+	w.i.contents.DecryptUnits(p[:n], p[:n], uint64(unit))
+	if valid < int64(len(p)) {
+		clear(p[valid:])
+	}
+	return nil
+}
+
+// unit changes the plaintext of one data unit and writes it whole; size is as
+// for WriteUnits.
+func (w *change) unit(unit, size int64, edit func(p []byte)) error {
+	buf := smallBuffers.Get().(*[2 * unitSize]byte)
+	defer putBuffer(&smallBuffers, buf, buf[:])
+	p := buf[:unitSize]
+	if err := w.readUnit(p, unit); err != nil {
+		return err
+	}
+	edit(p)
+	w.i.contents.EncryptUnits(p, p, uint64(unit))
+	_, err := w.f.WriteUnits(p, uint64(unit), size)
+	return err
+}
+
+// inline rewrites a file that is empty or inline as one data unit of size bytes,
+// which are not fewer than before, after edit has changed its plaintext.
+func (w *change) inline(size int64, edit func(p []byte)) error {
+	buf := smallBuffers.Get().(*[2 * unitSize]byte)
+	defer putBuffer(&smallBuffers, buf, buf[:])
+	if err := w.readUnit(buf[:unitSize], 0); err != nil {
+		return err
+	}
+	edit(buf[:size])
+	return w.writeInline(buf[:], size)
+}
+
+// writeInline encrypts the first size bytes of p, zeros up to the next multiple
+// of 16, and makes them the contents of the file. p is longer than that.
+func (w *change) writeInline(p []byte, size int64) error {
+	ct := p[:(size+15)&^15]
+	clear(ct[size:])
+	w.i.contents.EncryptUnits(ct, ct, 0)
+	return w.f.WriteInline(ct, size)
+}
+
+// zeroTail makes the plaintext of the last data unit past the end of the file
+// zeros, as it is unless a crash came between the two steps of shrinking.
+func (w *change) zeroTail() error {
+	size := w.f.Size()
+	rest := size % unitSize
+	if rest == 0 {
+		return nil
+	}
+	buf := smallBuffers.Get().(*[2 * unitSize]byte)
+	defer putBuffer(&smallBuffers, buf, buf[:])
+	p := buf[:unitSize]
+	unit := size / unitSize
+	var holes [1]bool
+	n, err := w.f.ReadUnits(p, uint64(unit), holes[:])
+	if err != nil || holes[0] {
+		return err
+	}
+	w.i.contents.DecryptUnits(p[:n], p[:n], uint64(unit))
+	if isZero(p[rest:n]) {
+		return nil
+	}
+	clear(p[rest:])
+	w.i.contents.EncryptUnits(p, p, uint64(unit))
+	_, err = w.f.WriteUnits(p, uint64(unit), size)
+	return err
+}
+
+func isZero(p []byte) bool {
+	for _, b := range p {
+		if b != 0 {
+			return false
+		}
+	}
+	return true
+}
