@@ -40,6 +40,8 @@ func TestPlan(t *testing.T) {
 			"1,3*2@1,3,5 5*1@1,3,5", []int{0, 0, 0, 0, 1, 1, 1, 1}},
 		{"cache, strict, on some CPUs", Attrs{Kind: Unbound, Strict: true}, eight, []int{1, 3, 5},
 			"1,3*2@1,3 5*1@5", []int{0, 0, 0, 0, 1, 1, 1, 1}},
+		{"system, strict: as free as the process", Attrs{Kind: Unbound, Scope: ScopeSystem, Strict: true}, grid(2, 1, 2, 2), []int{0, 1},
+			"0-1*2@", []int{0, 0}},
 		{"cache, max_active 3", Attrs{Kind: Unbound, MaxActive: 3}, eight, eight.numbers(),
 			"0-3*3@ 4-7*3@", []int{0, 0, 0, 0, 1, 1, 1, 1}},
 		{"gaps in the numbers", Attrs{}, topology{{cpu: 2, core: 2}, {cpu: 5, core: 5}}, []int{2, 5},

@@ -445,7 +445,7 @@ func TestNewErrors(t *testing.T) {
 
 // What the system refuses to a worker's thread is counted and changes nothing else.
 func TestRefusals(t *testing.T) {
-	for _, a := range []Attrs{{Kind: Bound, Nice: -5}, {Kind: Unbound, Nice: -5}, {Kind: Unbound, Strict: true}} {
+	for _, a := range []Attrs{{Kind: Bound, Nice: -5}, {Kind: Unbound, Nice: -5}, {Kind: Unbound, Scope: ScopeCPU, Strict: true}} {
 		t.Run(policyName(a), func(t *testing.T) {
 			m := newTestMachine(grid(2, 1, 2, 2))
 			m.pin = func([]int) error { return errRefused }

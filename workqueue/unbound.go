@@ -5,21 +5,22 @@ package workqueue
 //
 // The workers of a strict queue are pinned to their group. Others start where
 // the item was queued as far as the Go scheduler wakes a goroutine near its
-// waker, and may be moved: they are pinned only if the queue has not all the
-// CPUs of the process, and then to all that it has.
+// waker, and may be moved over all CPUs of the queue. To pin a worker to all CPUs
+// of the process would change nothing, but cost it a thread of its own and the
+// slower wake-up of such a goroutine.
 func unboundPools(a Attrs, t topology, cpus []int) []poolPlan {
-	var pin []int
-	if len(cpus) < len(t) {
-		pin = cpus
-	}
 	var pools []poolPlan
 	for _, group := range t.groups(cpus, a.Scope) {
-		pool := poolPlan{cpus: group, workers: len(group), pin: pin}
+		pool := poolPlan{cpus: group, workers: len(group)}
 		if a.MaxActive > 0 {
 			pool.workers = min(pool.workers, a.MaxActive)
 		}
+		reach := cpus
 		if a.Strict {
-			pool.pin = group
+			reach = group
+		}
+		if len(reach) < len(t) {
+			pool.pin = reach
 		}
 		pools = append(pools, pool)
 	}

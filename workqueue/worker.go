@@ -7,6 +7,7 @@ type worker struct {
 	wake   chan struct{} // received from when it sleeps, or waits for a token
 	next   *worker       // in the list in which it sleeps or waits
 	new    bool          // not started; only who hired it knows it
+	cpu    int           // the only one that it runs on, or -1
 	token  bool          // it holds one of the limiter's
 	leaves bool          // it ended by itself
 }
@@ -50,11 +51,7 @@ func (w *worker) main() {
 		item, from := w.find()
 		switch {
 		case item != nil:
-			n := q.counter(q.machine.currentCPU())
-			n.executed.Add(1)
-			if from != w.pool {
-				n.stolen.Add(1)
-			}
+			w.count(from != w.pool)
 			item.run()
 			w.release()
 		case w.sleep():
@@ -68,15 +65,32 @@ func (w *worker) main() {
 // CPU can leave the process's cpuset at any time, and the items must run still.
 func (w *worker) prepare() {
 	q := w.pool.queue
+	w.cpu = -1
 	if cpus := w.pool.plan.pin; cpus != nil {
 		if err := q.machine.pin(cpus); err != nil {
 			q.unpinned.Add(1)
+		} else if len(cpus) == 1 {
+			w.cpu = cpus[0]
 		}
 	}
 	if nice := q.attrs.Nice; nice != 0 {
 		if err := q.machine.renice(nice); err != nil {
 			q.notReniced.Add(1)
 		}
+	}
+}
+
+// count counts an item that the worker is going to run.
+func (w *worker) count(stolen bool) {
+	q := w.pool.queue
+	cpu := w.cpu
+	if cpu < 0 {
+		cpu = q.machine.currentCPU()
+	}
+	n := q.counter(cpu)
+	n.executed.Add(1)
+	if stolen {
+		n.stolen.Add(1)
 	}
 }
 
