@@ -35,7 +35,7 @@ func TestCostsCheck(t *testing.T) {
 		{"memory 2^32", Costs{1, 1 << 32, 1}, false},
 		{"time one more", Costs{1<<29 + 1, 8, 1}, false},
 		{"time 2^32 + 1", Costs{1<<32 + 1, 8, 1}, false},
-		{"product overflows", Costs{math.MaxInt64, math.MaxUint32, 1}, false},
+		{"product of 64 bits", Costs{1 << 32, math.MaxUint32, 1}, false},
 		{"all largest", Costs{math.MaxInt64, math.MaxInt64, math.MaxInt64}, false},
 		{"all smallest", Costs{math.MinInt64, math.MinInt64, math.MinInt64}, false},
 	}
