@@ -267,11 +267,16 @@ func TestNothingPrints(t *testing.T) {
 			}
 		}
 	}
-	if got, want := fmt.Sprintf("%v", k), "master key "+k.Identifier().String(); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got, want := fmt.Sprintf("%#v", secret), "secret of 64 bytes"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%d"} {
+		for v, want := range map[any]string{
+			k:      "master key " + k.Identifier().String(),
+			secret: "secret of 64 bytes",
+			f:      "AES-256-XTS file key",
+		} {
+			if got := fmt.Sprintf(verb, v); got != want {
+				t.Errorf("%s: got %q, want %q", verb, got, want)
+			}
+		}
 	}
 }
 

@@ -50,8 +50,9 @@ func (m *mapping) free() {
 
 // DisableCoreDumps sets RLIMIT_CORE to 0 and makes the process undumpable, which
 // also keeps other processes of the same user from tracing it or reading its
-// memory. The process's /proc files then belong to root. A program calls it
-// before it reads a secret.
+// memory. The process's files in /proc then belong to root, so that as an ordinary
+// user it can no longer open /proc/self/fd. A program calls it before it reads a
+// secret; programs that it starts are dumpable again but keep the limit.
 func DisableCoreDumps() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return os.NewSyscallError("setrlimit", err)
