@@ -41,7 +41,7 @@ race:
 	test/scripts/setup.sh race
 	CGO_ENABLED=1 $(GO) test -json -race -count=1 $(TESTFLAGS) ./... | $(GO) run ./test/summary
 
-demo:
+demo: build
 	test/scripts/setup.sh demo
 	test/scripts/demo.sh
 

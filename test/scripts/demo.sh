@@ -85,7 +85,7 @@ measure() {
 	[ $same = yes ]
 }
 
-mount_with() { "$encfs" mount --passfile "$pass" "$@" "$cipher" "$mnt"; }
+mount_with() { "$encfs" mount --passfile "$pass" --log "$work/log" "$@" "$cipher" "$mnt"; }
 
 (umask 077 && head -c 18 /dev/urandom | base64 >"$pass")
 say "source: $tree, $files files, $((bytes / 1000000)) MB"
