@@ -83,3 +83,47 @@ func checkEmpty(t *testing.T, s *Store) {
 		t.Errorf("%d directories are left open", s.openDirs)
 	}
 }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var anyOwner = store.Owner{UID: -1, GID: -1}
+
+// testName returns an encrypted name of 32 bytes, longName one with a sidecar.
+func testName(text string) []byte { return append([]byte(text), make([]byte, 32-len(text))...) }
+
+func longName(text string) []byte { return append([]byte(text), make([]byte, 200-len(text))...) }
+
+// lower returns the lower name for a name.
+func lower(name []byte) string {
+	n, err := encodeName(name)
+	if err != nil {
+		panic(err)
+	}
+	return n.string
+}
+
+func create(t testing.TB, s *Store, dir store.Node, name []byte) (store.Node, store.FileWriter) {
+	t.Helper()
+	n, _, f, err := s.Create(dir, name, 0o644, anyOwner)
+	must(t, err)
+	return n, f
+}
+
+func mkdir(t testing.TB, s *Store, dir store.Node, name []byte) store.Node {
+	t.Helper()
+	n, _, err := s.Mkdir(dir, name, 0o755, anyOwner, testContext)
+	must(t, err)
+	return n
+}
+
+func lookup(t testing.TB, s *Store, dir store.Node, name []byte) store.Node {
+	t.Helper()
+	n, _, err := s.Lookup(dir, name)
+	must(t, err)
+	return n
+}
