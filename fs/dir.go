@@ -109,12 +109,12 @@ func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryL
 		if o == nil {
 			break
 		}
-		if e.sealed == nil { // "." and ".."
+		if e.sealed == nil && !e.bad { // "." and ".."
 			continue
 		}
 		// An entry that is gone by now, or cannot be looked at, goes out
 		// without attributes; whoever wants them asks and gets the error.
-		i, a, err := f.v.lookup(dir, e.sealed)
+		i, a, err := f.v.entry(dir, e)
 		if err != nil {
 			continue
 		}

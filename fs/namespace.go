@@ -1,7 +1,9 @@
 package fs
 
 import (
+	"bytes"
 	"errors"
+	"strings"
 	"syscall"
 
 	"encfs/decrypt"
@@ -14,7 +16,8 @@ type DirEntry struct {
 	Ino  uint64
 	Type uint32 // S_IFMT bits; 0 when only Lookup can tell
 
-	sealed []byte // the encrypted name
+	sealed []byte // the encrypted name; nil where it is bad
+	bad    bool   // the name does not decode
 }
 
 // Lookup finds an entry of a directory.
@@ -23,7 +26,11 @@ func (v *Volume) Lookup(dir *Inode, name string) (*Inode, Attr, error) {
 	if err != nil {
 		return nil, Attr{}, err
 	}
-	return v.lookup(dir, ct)
+	i, a, err := v.lookup(dir, ct)
+	if lower, ok := v.badName(name, err); ok {
+		return v.lookupBad(dir, lower)
+	}
+	return i, a, err
 }
 
 // lookup is Lookup by the encrypted name.
@@ -32,8 +39,22 @@ func (v *Volume) lookup(dir *Inode, ct []byte) (*Inode, Attr, error) {
 	if err != nil {
 		return nil, Attr{}, v.report(err)
 	}
+	return v.found(node, attr)
+}
+
+// entry is Lookup of an entry that ReadDir gave.
+func (v *Volume) entry(dir *Inode, e DirEntry) (*Inode, Attr, error) {
+	if e.bad {
+		return v.lookupBad(dir, strings.TrimSuffix(e.Name, badSuffix))
+	}
+	return v.lookup(dir, e.sealed)
+}
+
+// found returns the inode of a node that was looked up.
+func (v *Volume) found(node store.Node, attr Attr) (*Inode, Attr, error) {
 	i := v.inode(node, attr.Mode)
-	if attr, err = v.plainAttr(i, attr); err != nil {
+	attr, err := v.plainAttr(i, attr)
+	if err != nil {
 		v.Release(i, 1)
 		return nil, Attr{}, err
 	}
@@ -41,8 +62,8 @@ func (v *Volume) lookup(dir *Inode, ct []byte) (*Inode, Attr, error) {
 }
 
 // ReadDir returns the entries of a directory, without "." and "..". Entries
-// whose names do not decrypt to something that can be a name are left out, and
-// logged once.
+// whose names do not decrypt to something that can be a name are left out, unless
+// Options.ShowBad is set, and logged once.
 func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
 	names, err := v.names(dir)
 	if err != nil {
@@ -57,6 +78,9 @@ func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
 		name, err := plainName(names, e)
 		if err != nil {
 			v.reported.once(join(dir.node.String(), e.Lower), "name does not decode: "+err.Error())
+			if v.opts.ShowBad && v.lowers != nil {
+				entries = append(entries, DirEntry{Name: e.Lower + badSuffix, Ino: e.Ino, Type: e.Type, bad: true})
+			}
 			continue
 		}
 		entries = append(entries, DirEntry{Name: name, Ino: e.Ino, Type: e.Type, sealed: e.Name})
@@ -264,7 +288,11 @@ func (v *Volume) Unlink(dir *Inode, name string) error {
 	if err != nil {
 		return err
 	}
-	return v.report(w.Unlink(dir.node, ct))
+	err = w.Unlink(dir.node, ct)
+	if lower, ok := v.badName(name, err); ok {
+		err = v.lowers.UnlinkLower(dir.node, lower)
+	}
+	return v.report(err)
 }
 
 // Rmdir removes an empty directory.
@@ -273,7 +301,11 @@ func (v *Volume) Rmdir(dir *Inode, name string) error {
 	if err != nil {
 		return err
 	}
-	return v.report(w.Rmdir(dir.node, ct))
+	err = w.Rmdir(dir.node, ct)
+	if lower, ok := v.badName(name, err); ok {
+		err = v.lowers.RmdirLower(dir.node, lower)
+	}
+	return v.report(err)
 }
 
 // Rename moves a name, with the flags of renameat2(2).
@@ -306,7 +338,30 @@ func (v *Volume) SyncDir(dir *Inode) error {
 	return v.report(v.writer.SyncDir(dir.node))
 }
 
-// plainName decrypts the name of an entry and checks that it can be one.
+// badSuffix is what an entry has behind its lower name, in place of a plain name,
+// where that does not decode and Options.ShowBad is set. It can then be read, if
+// its header is sound, and removed.
+const badSuffix = " (undecodable)"
+
+// badName returns the lower name in a name made with badSuffix, and whether to
+// look for it, now that looking for the name itself gave err.
+func (v *Volume) badName(name string, err error) (lower string, ok bool) {
+	if !v.opts.ShowBad || v.lowers == nil || Errno(err) != syscall.ENOENT {
+		return "", false
+	}
+	return strings.CutSuffix(name, badSuffix)
+}
+
+func (v *Volume) lookupBad(dir *Inode, lower string) (*Inode, Attr, error) {
+	node, attr, err := v.lowers.LookupLower(dir.node, lower)
+	if err != nil {
+		return nil, Attr{}, v.report(err)
+	}
+	return v.found(node, attr)
+}
+
+// plainName decrypts the name of an entry and checks that it can be one, and
+// that it leads back to the entry: a lookup encrypts the name that is shown.
 func plainName(names *decrypt.Names, e store.Dirent) (string, error) {
 	if e.Err != nil {
 		return "", e.Err
@@ -315,5 +370,11 @@ func plainName(names *decrypt.Names, e store.Dirent) (string, error) {
 	if err == nil {
 		err = decrypt.ValidName(name)
 	}
-	return string(name), err
+	if err != nil {
+		return "", err
+	}
+	if ct, err := names.Encrypt(name, NameMax); err != nil || !bytes.Equal(ct, e.Name) {
+		return "", errors.New("is not how the name that it decrypts to is encrypted")
+	}
+	return string(name), nil
 }

@@ -40,7 +40,7 @@ type Options struct {
 	Features cpufeat.Set      // features of the CPU that drivers may use
 	Driver   string           // name of the driver for contents; "" is the best one
 	Shared   bool             // others change the store too: nothing is remembered
-	ShowBad  bool             // show entries whose name does not decode, as BadSuffix says
+	ShowBad  bool             // show entries whose name does not decode, removable, under their lower name
 	Log      *slog.Logger     // nil: nowhere
 }
 
@@ -53,8 +53,9 @@ type Attr = store.Attr
 // Errno knows.
 type Volume struct {
 	store  store.Store
-	writer store.Writer // nil: read-only
-	xattrs store.Xattrs // nil: no extended attributes
+	writer store.Writer     // nil: read-only
+	xattrs store.Xattrs     // nil: no extended attributes
+	lowers store.LowerNames // nil: no way around encrypted names
 	ring   *keys.Keyring
 	opts   Options
 	policy keys.Policy // of the root
@@ -80,6 +81,7 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 	v.reported.log = o.Log
 	v.writer, _ = st.(store.Writer)
 	v.xattrs, _ = st.(store.Xattrs)
+	v.lowers, _ = st.(store.LowerNames)
 	raw, err := st.Context(st.Root())
 	if err != nil {
 		return nil, fmt.Errorf("fs: root: %w", err)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -295,4 +296,71 @@ func TestForeignKeyIsEIOAndOneLogLine(t *testing.T) {
 		t.Error("its neighbour is not readable")
 	}
 	v.Release(i, 1)
+}
+
+func TestShowBad(t *testing.T) {
+	dir := newTree(t, keys.AES256XTS, keys.AES256CTS)
+	v, done := openTree(t, dir, fs.Options{}, dirstore.Options{})
+	i := create(t, v, "file", pattern(100, 1))
+	v.CloseFile(i)
+	lower := i.String()
+	v.Release(i, 1)
+	done()
+	// One name that is no encoding and one of a length that padding to 32 bytes
+	// does not give, beside what was never ours.
+	for _, name := range []string{"not base64!", strings.Repeat("A", 22), ".foreign"} {
+		if err := os.Link(filepath.Join(dir, lower), filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	v, done = openTree(t, dir, fs.Options{}, dirstore.Options{})
+	if got := listing(t, v); got != "file" {
+		t.Errorf("entries are %q, want only the good one", got)
+	}
+	if _, _, err := v.Lookup(v.Root(), "not base64! (undecodable)"); fs.Errno(err) != syscall.ENOENT {
+		t.Errorf("Lookup of a bad name without ShowBad = %v, want ENOENT", err)
+	}
+	done()
+
+	v, _ = openTree(t, dir, fs.Options{ShowBad: true}, dirstore.Options{})
+	bad := []string{strings.Repeat("A", 22) + " (undecodable)", "not base64! (undecodable)"}
+	if got, want := listing(t, v), strings.Join(append(bad[:1:1], "file", bad[1]), "|"); got != want {
+		t.Errorf("entries are %q, want %q", got, want)
+	}
+	for _, name := range bad {
+		i, _, err := v.Lookup(v.Root(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, v, i); !bytes.Equal(got, pattern(100, 1)) {
+			t.Errorf("%s: contents differ", name)
+		}
+		v.Release(i, 1)
+		if err := v.Unlink(v.Root(), name); err != nil {
+			t.Errorf("Unlink(%q) = %v", name, err)
+		}
+	}
+	for _, name := range []string{".foreign", ".encfs-dir", "../" + filepath.Base(dir), "", "."} {
+		if _, _, err := v.Lookup(v.Root(), name+" (undecodable)"); err == nil {
+			t.Errorf("Lookup(%q) found something", name)
+		}
+	}
+	if got := listing(t, v); got != "file" {
+		t.Errorf("entries are %q after the bad ones were removed", got)
+	}
+}
+
+func listing(t *testing.T, v *fs.Volume) string {
+	t.Helper()
+	entries, err := v.ReadDir(v.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, "|")
 }

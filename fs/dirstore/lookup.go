@@ -16,11 +16,14 @@ const nonceSize = 16
 
 // Lookup implements store.Store.
 func (s *Store) Lookup(nd store.Node, name []byte) (store.Node, store.Attr, error) {
-	dir := s.node(nd)
 	lower, err := encodeName(name)
 	if err != nil {
 		return nil, store.Attr{}, err
 	}
+	return s.lookup(s.node(nd), lower)
+}
+
+func (s *Store) lookup(dir *node, lower lowerName) (store.Node, store.Attr, error) {
 	dirfd, err := s.use(dir)
 	if err != nil {
 		return nil, store.Attr{}, fmt.Errorf("dirstore: lookup in %s: %w", dir, err)

@@ -14,24 +14,28 @@ import (
 // Unlink implements store.Writer. It looks at nothing inside the object, so
 // that damaged ones can be removed.
 func (s *Store) Unlink(nd store.Node, name []byte) error {
-	return s.remove("unlink", s.node(nd), name, s.unlink)
+	lower, err := encodeName(name)
+	if err != nil {
+		return err
+	}
+	return s.remove("unlink", s.node(nd), lower, s.unlink)
 }
 
 // Rmdir implements store.Writer. A directory that holds something that does
 // not show, a file of another program or an entry with a bad name, is not
 // empty; the log says so.
 func (s *Store) Rmdir(nd store.Node, name []byte) error {
-	s.wide.Lock()
-	defer s.wide.Unlock()
-	return s.remove("rmdir", s.node(nd), name, s.rmdir)
-}
-
-func (s *Store) remove(op string, dir *node, name []byte, f func(dir *node, dirfd int, lower string) error) error {
-	if err := s.writable(op); err != nil {
-		return err
-	}
 	lower, err := encodeName(name)
 	if err != nil {
+		return err
+	}
+	s.wide.Lock()
+	defer s.wide.Unlock()
+	return s.remove("rmdir", s.node(nd), lower, s.rmdir)
+}
+
+func (s *Store) remove(op string, dir *node, lower lowerName, f func(dir *node, dirfd int, lower string) error) error {
+	if err := s.writable(op); err != nil {
 		return err
 	}
 	dirfd, err := s.use(dir)

@@ -251,6 +251,15 @@ type Xattrs interface {
 	RemoveXattr(node Node, name string) error
 }
 
+// LowerNames is a Store whose entries can be reached by the names that they have
+// in it, as Dirent.Lower gives them, where the encrypted name is lost or decrypts
+// to nothing that can be a name.
+type LowerNames interface {
+	LookupLower(dir Node, lower string) (Node, Attr, error)
+	UnlinkLower(dir Node, lower string) error
+	RmdirLower(dir Node, lower string) error
+}
+
 // DamagedError means that an object of the store is not as its format says.
 type DamagedError struct {
 	Path   string // where it lies in the store, as Node.String has it
