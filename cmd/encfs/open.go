@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding/binary"
+	"errors"
+	iofs "io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"encfs/cpufeat"
+	"encfs/fs"
+	"encfs/fs/dirstore"
+	"encfs/keys"
+)
+
+// checkSource finds out what a source is and refuses all but what this version
+// can open, a directory.
+func checkSource(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, iofs.ErrNotExist):
+		return failf(exitSource, "", "source %s does not exist", path)
+	case errors.Is(err, unix.ENOTCONN):
+		return failf(exitSource, "clean up with: encfs umount "+path,
+			"source %s is a mount, and the program that served it is gone", path)
+	case err != nil:
+		return failf(exitSource, "", "source: %w", err)
+	case info.IsDir():
+		return nil
+	}
+	const hint = "a source is a directory that encfs init made"
+	if !info.Mode().IsRegular() && info.Mode()&iofs.ModeType != iofs.ModeDevice {
+		return failf(exitSource, hint, "source %s is neither a directory nor a file or block device", path)
+	}
+	ext4, err := isExt4(path)
+	if err != nil {
+		return failf(exitSource, "", "source: %w", err)
+	}
+	if ext4 {
+		return failf(exitUnsupported, "", "%s is an ext4 file system: ext4 images are not supported by this version", path)
+	}
+	return failf(exitSource, hint, "source %s is not recognised", path)
+}
+
+// Place and value of the magic number in the superblock of ext4 (s_magic in
+// fs/ext4/ext4.h), little-endian.
+const (
+	ext4MagicOffset = 1024 + 0x38
+	ext4Magic       = 0xEF53
+)
+
+// isExt4 reports whether a file or device begins with an ext4 file system.
+func isExt4(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	var magic [2]byte
+	if _, err := f.ReadAt(magic[:], ext4MagicOffset); err != nil {
+		return false, nil // too short
+	}
+	return binary.LittleEndian.Uint16(magic[:]) == ext4Magic, nil
+}
+
+// openStore opens a source. The caller closes it.
+func openStore(source string, o dirstore.Options) (*dirstore.Store, error) {
+	if err := checkSource(source); err != nil {
+		return nil, err
+	}
+	st, err := dirstore.Open(source, o)
+	if err != nil {
+		if _, isErrno := errors.AsType[unix.Errno](err); isErrno {
+			return nil, failf(exitSource, "", "%w", err)
+		}
+		return nil, err
+	}
+	return st, nil
+}
+
+// lockPatience is how long a lock that somebody else has is tried: a server that
+// was just unmounted has it a little longer, and umount has it for an instant.
+const lockPatience = 2 * time.Second
+
+// lockStore takes the lock of a cipher directory until the store is closed.
+func lockStore(st *dirstore.Store, source string, shared bool) error {
+	at, patience := mountedAt(source), lockPatience
+	if at != "" {
+		patience = 0
+	}
+	err := lockWithin(st, shared, patience)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return failf(exitBusy, "unmount it there, or mount with --shared in both places", "%s is mounted already%s", source, at)
+	}
+	return err
+}
+
+// lockWithin locks a store, and while somebody else has it tries again until the
+// time is over.
+func lockWithin(st *dirstore.Store, shared bool, timeout time.Duration) error {
+	end := time.Now().Add(timeout)
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		err := st.Lock(shared)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			return err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// mountedAt says where this machine has a cipher directory mounted, "" if it has
+// not.
+func mountedAt(source string) string {
+	resolved, err := resolve(source)
+	if err != nil {
+		return ""
+	}
+	mounts, _ := readMounts()
+	for _, m := range mounts {
+		if m.fsType == fuseType && m.source == resolved {
+			return ", at " + m.point
+		}
+	}
+	return ""
+}
+
+// openVolume opens a source with its master key, which it takes over.
+func openVolume(source string, mk *keys.MasterKey, readOnly, lock bool, o fs.Options) (*fs.Volume, error) {
+	ring := new(keys.Keyring)
+	ring.Add(mk)
+	st, err := openStore(source, dirstore.Options{ReadOnly: readOnly, Shared: o.Shared, Log: o.Log})
+	if err != nil {
+		ring.Close()
+		return nil, err
+	}
+	v, err := func() (*fs.Volume, error) {
+		if lock {
+			if err := lockStore(st, source, readOnly || o.Shared); err != nil {
+				return nil, err
+			}
+		}
+		if err := st.Unlock(fs.NewHeaderAuthenticator(mk)); err != nil {
+			return nil, err
+		}
+		return fs.NewVolume(st, ring, o)
+	}()
+	if err != nil {
+		st.Close()
+		ring.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// openForReading asks for the key of a source and opens it without FUSE, for
+// commands that only read. It may be mounted at the same time.
+func openForReading(source string, k *keyFlags, c console) (*fs.Volume, error) {
+	if err := keys.DisableCoreDumps(); err != nil {
+		return nil, err
+	}
+	mk, err := unlockSource(source, k, c)
+	if err != nil {
+		return nil, err
+	}
+	return openVolume(source, mk, true, false, fs.Options{
+		Features: cpufeat.Host(), Shared: true, Log: foregroundLog(c.err),
+	})
+}
+
+// unlockSource asks for the key of a source and returns its master key.
+func unlockSource(source string, k *keyFlags, c console) (*keys.MasterKey, error) {
+	st, err := openStore(source, dirstore.Options{ReadOnly: true, Shared: true})
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	return k.unlock(source, st, c)
+}
+
+// rootPolicy returns the policy of a cipher directory as its header has it, which
+// nothing vouches for before the key is there.
+func rootPolicy(source string, st *dirstore.Store) (keys.Policy, error) {
+	ctx, err := keys.ParseContext(st.RootContext())
+	if err == nil {
+		err = ctx.Validate()
+	}
+	if err != nil {
+		return keys.Policy{}, pathError(source+"/.encfs-dir", err)
+	}
+	return ctx.Policy, nil
+}

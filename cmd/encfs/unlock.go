@@ -1,0 +1,203 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"encfs/fs"
+	"encfs/fs/dirstore"
+	"encfs/keys"
+	"encfs/keys/metadata"
+)
+
+// keyFlags are the flags that say how to open a source.
+type keyFlags struct {
+	passphrase passphraseSource
+	keyFiles   []string
+	protector  string
+	metadata   string
+	locked     bool
+}
+
+func (k *keyFlags) add(flags *pflag.FlagSet) {
+	k.passphrase.add(flags)
+	flags.StringArrayVar(&k.keyFiles, "key-file", nil, "raw master key or raw key of a protector, in `FILE` as bytes or in hexadecimal; - is standard input; may be repeated")
+	flags.BoolVar(&k.locked, "locked", false, "open without a key")
+	flags.MarkHidden("locked") // a cipher directory needs one
+	k.addPlaces(flags)
+}
+
+// addPlaces adds the flags that say where keys are kept.
+func (k *keyFlags) addPlaces(flags *pflag.FlagSet) {
+	flags.StringVar(&k.protector, "protector", "", "use the protector with this `ID` only")
+	flags.StringVar(&k.metadata, "metadata", "", "look for linked protectors in this `DIR`, a .fscrypt folder or one with it inside, too")
+}
+
+func (p *passphraseSource) add(flags *pflag.FlagSet) {
+	flags.StringVar(&p.file, "passfile", "", "read the passphrase from the first line of `FILE`; - is standard input")
+	flags.StringVar(&p.command, "extpass", "", "read the passphrase from the first line that `COMMAND` prints, run by /bin/sh -c")
+}
+
+// addOptions adds what mount options say about keys.
+func (k *keyFlags) addOptions(o mountOptions) error {
+	if o.passfile != "" {
+		if k.passphrase.file != "" {
+			return usagef("--passfile and -o passfile: give one of them")
+		}
+		k.passphrase.file = o.passfile
+	}
+	k.keyFiles = append(k.keyFiles, o.keyFiles...)
+	return nil
+}
+
+// check checks that there is one source of keys at most.
+func (k *keyFlags) check() error {
+	var given []string
+	for _, flag := range []struct {
+		name string
+		set  bool
+	}{
+		{"--passfile", k.passphrase.file != ""},
+		{"--extpass", k.passphrase.command != ""},
+		{"--key-file", len(k.keyFiles) > 0},
+		{"--locked", k.locked},
+	} {
+		if flag.set {
+			given = append(given, flag.name)
+		}
+	}
+	if len(given) > 1 {
+		return usagef("%s: give one of them", strings.Join(given, " and "))
+	}
+	return nil
+}
+
+// unlock returns the master key of a cipher directory, which the caller closes,
+// and unlocks the store with it.
+func (k *keyFlags) unlock(source string, st *dirstore.Store, c console) (*keys.MasterKey, error) {
+	if err := k.check(); err != nil {
+		return nil, err
+	}
+	if k.locked {
+		return nil, usagef("--locked: a cipher directory cannot be opened without a key")
+	}
+	policy, err := rootPolicy(source, st)
+	if err != nil {
+		return nil, err
+	}
+	var mk *keys.MasterKey
+	if len(k.keyFiles) > 0 {
+		mk, err = k.byKeyFile(source, policy.Identifier, c)
+	} else {
+		mk, err = k.byPassphrase(source, policy.Identifier, c)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := st.Unlock(fs.NewHeaderAuthenticator(mk)); err != nil {
+		mk.Close()
+		return nil, pathError(source, err)
+	}
+	return mk, nil
+}
+
+// byPassphrase asks for a passphrase and opens the policy of a master key with it.
+func (k *keyFlags) byPassphrase(source string, id keys.Identifier, c console) (*keys.MasterKey, error) {
+	m, err := openMetadata(source, id, k.metadata)
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	p, mk, err := m.askPassphrase(source, k, c, "Passphrase: ")
+	if err != nil {
+		return nil, err
+	}
+	p.close()
+	return mk, nil
+}
+
+// byKeyFile opens the policy of a master key with the first key file that fits:
+// the master key itself, for which no metadata are needed, or the key of a
+// protector.
+func (k *keyFlags) byKeyFile(source string, id keys.Identifier, c console) (*keys.MasterKey, error) {
+	var readings []*keys.Secret
+	defer func() {
+		for _, r := range readings {
+			r.Close()
+		}
+	}()
+	for _, file := range k.keyFiles {
+		r, err := readKeyFile(file, c)
+		if err != nil {
+			return nil, err
+		}
+		readings = append(readings, r...)
+	}
+	for _, r := range readings {
+		mk, err := keys.NewMasterKey(r.Bytes())
+		if err != nil {
+			return nil, err
+		}
+		if mk.Identifier() == id {
+			return mk, nil
+		}
+		mk.Close()
+	}
+	readings = slices.DeleteFunc(readings, func(r *keys.Secret) bool {
+		if r.Len() == rawKeySize {
+			return false
+		}
+		r.Close()
+		return true
+	})
+	wrong := failf(exitKey, "", "%s: neither the master key of %s nor the key of one of its protectors", strings.Join(k.keyFiles, ", "), source)
+	if len(readings) == 0 {
+		return nil, wrong
+	}
+	m, err := openMetadata(source, id, k.metadata)
+	if err != nil {
+		return nil, fmt.Errorf("%s: not the master key of %s: %w", strings.Join(k.keyFiles, ", "), source, err)
+	}
+	defer m.close()
+	protectors, err := m.choose(k.protector)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range protectors {
+		if p.Source() != metadata.RawKey {
+			continue
+		}
+		for _, r := range readings {
+			mk, key, err := m.open(p, r)
+			if err == nil {
+				key.Close()
+				return mk, nil
+			}
+			if !errors.Is(err, metadata.ErrWrongSecret) {
+				return nil, err
+			}
+		}
+	}
+	return nil, wrong
+}
+
+// rawKeySize is the length in bytes of the raw key of a protector.
+const rawKeySize = 32
+
+// readKeyFile returns the ways to read a key file, "-" for standard input. The
+// caller closes them.
+func readKeyFile(file string, c console) (readings []*keys.Secret, err error) {
+	if file == "-" {
+		readings, err = keys.ReadKeys(c.in)
+	} else {
+		readings, err = keys.ReadKeyFile(file)
+	}
+	if err != nil {
+		return nil, &failure{code: exitKey, err: err}
+	}
+	return readings, nil
+}
