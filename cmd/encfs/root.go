@@ -40,6 +40,11 @@ func newRootCommand() *cobra.Command {
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
 	root.AddCommand(
+		newInitCommand(),
+		newStatusCommand(),
+		newLsCommand(),
+		newCatCommand(),
+		newPasswdCommand(),
 		newVersionCommand(),
 	)
 	return root
