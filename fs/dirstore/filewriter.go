@@ -223,7 +223,11 @@ func (f *fileWriter) settle(off, count, lead, first, units, n, size int64, err e
 		if layout == store.LayoutBlocks && off+count > unitOffset(unitCount(f.size)) {
 			f.cleanTail()
 		}
-		units = min(units, max(0, unitCount(f.size)-first))
+		if layout == store.LayoutBlocks {
+			units = min(units, max(0, unitCount(f.size)-first))
+		} else {
+			units = 0
+		}
 	}
 	if f.layout == store.LayoutInline && layout == store.LayoutBlocks {
 		f.fromInline.Store(true)
