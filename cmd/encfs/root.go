@@ -41,11 +41,14 @@ func newRootCommand() *cobra.Command {
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
 	root.AddCommand(
 		newInitCommand(),
+		newMountCommand(),
+		newUmountCommand(),
 		newStatusCommand(),
 		newLsCommand(),
 		newCatCommand(),
 		newPasswdCommand(),
 		newVersionCommand(),
+		newServeCommand(),
 	)
 	return root
 }

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"encfs/fs/dirstore"
+	"encfs/keys"
+)
+
+// mountRequest is what the arguments of mount ask for.
+type mountRequest struct {
+	source, point string
+	keys          keyFlags
+	options       mountOptions
+	shared        bool
+	showBad       bool
+	pipeline      pipelineOptions
+	log           string
+	foreground    bool
+}
+
+func newMountCommand() *cobra.Command {
+	var r mountRequest
+	var pipeline pipelineFlags
+	var optionLists []string
+	var readOnly, allowOther bool
+	cmd := &cobra.Command{
+		Use:   "mount [flags] SOURCE MOUNTPOINT",
+		Short: "Mount a cipher directory",
+		Long: `Mount a cipher directory, in the background: the command returns once the mount
+answers. Messages of the mount go to the system log, or to --log.
+
+The mount ends with "encfs umount MOUNTPOINT", or when its process gets SIGTERM
+while nobody uses it. A second signal takes away a mount that is in use.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.source, r.point = args[0], args[1]
+			for _, list := range optionLists {
+				if err := r.options.parse(list); err != nil {
+					return err
+				}
+			}
+			r.options.readOnly = r.options.readOnly || readOnly
+			r.options.allowOther = r.options.allowOther || allowOther
+			if err := r.keys.addOptions(r.options); err != nil {
+				return err
+			}
+			var err error
+			if r.pipeline, err = pipeline.parse(); err != nil {
+				return err
+			}
+			return mount(r, consoleOf(cmd))
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVarP(&r.foreground, "foreground", "f", false, "serve in the foreground, with messages on standard error")
+	flags.BoolVar(&readOnly, "ro", false, "mount read-only")
+	flags.BoolVar(&allowOther, "allow-other", false, "let other users in, as far as owners and modes let them")
+	flags.BoolVar(&r.shared, "shared", false, "others change the cipher directory too: remember nothing of it")
+	flags.BoolVar(&r.showBad, "show-bad", false, "show entries whose names do not decode, with \" (undecodable)\" behind")
+	flags.StringVar(&r.log, "log", "", "append messages to `FILE` rather than the system log")
+	flags.StringArrayVarP(&optionLists, "options", "o", nil, "options as in fstab(5), `OPT[,OPT]...`: "+mountOptionsHelp)
+	pipeline.add(flags)
+	r.keys.add(flags)
+	return cmd
+}
+
+// mount checks all that can be checked, asks for the passphrase, and serves the
+// mount, in the foreground or in a process of its own.
+func mount(r mountRequest, c console) error {
+	if r.foreground && r.log != "" {
+		return usagef("--log is for the background; in the foreground messages go to standard error")
+	}
+	if err := keys.DisableCoreDumps(); err != nil {
+		return err
+	}
+	source, err := resolve(r.source)
+	if err != nil {
+		return failf(exitSource, "", "%w", err)
+	}
+	o := serveOrder{
+		Source: source, ReadOnly: r.options.readOnly, AllowOther: r.options.allowOther,
+		Shared: r.shared, ShowBad: r.showBad, Options: r.options.kernel, Pipeline: r.pipeline,
+	}
+	mk, err := o.prepare(r, c)
+	if err != nil {
+		return err
+	}
+	if r.foreground {
+		return serve(o, mk, foregroundLog(c.err), func() error { return nil })
+	}
+	defer mk.Close()
+	if r.log != "" {
+		if o.Log, err = filepath.Abs(r.log); err != nil {
+			return err
+		}
+	}
+	if err := startServer(o, mk); err != nil {
+		return err
+	}
+	if o.Log == "" && !hasSyslog() {
+		c.notef("there is no system log, so messages of the mount are lost; --log FILE keeps them")
+	}
+	return nil
+}
+
+// prepare fills in the rest of the order and returns the master key. Nobody is
+// asked for a passphrase before all else is known to be right.
+func (o *serveOrder) prepare(r mountRequest, c console) (*keys.MasterKey, error) {
+	st, err := openStore(o.Source, dirstore.Options{ReadOnly: o.ReadOnly, Shared: o.Shared})
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	policy, err := rootPolicy(r.source, st)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Pipeline.checkPolicy(policy); err != nil {
+		return nil, err
+	}
+	if o.MountPoint, err = checkMountPoint(r.point, o.Source, r.options.nonEmpty); err != nil {
+		return nil, err
+	}
+	if err := checkFUSE(o.AllowOther); err != nil {
+		return nil, err
+	}
+	if st.LowerReadOnly() && !o.ReadOnly {
+		c.notef("%s is on a read-only file system, so the mount is read-only", r.source)
+		o.ReadOnly = true
+	}
+	if err := lockStore(st, r.source, o.ReadOnly || o.Shared); err != nil {
+		return nil, err
+	}
+	return r.keys.unlock(o.Source, st, c)
+}
+
+// startServer starts a process that serves the mount, in a session of its own so
+// that it outlives the terminal, and returns once the mount answers. The master
+// key goes through a pipe, as arguments and environment can be seen by others.
+func startServer(o serveOrder, mk *keys.MasterKey) error {
+	orderR, orderW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer orderR.Close()
+	defer orderW.Close()
+	answerR, answerW, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer answerR.Close()
+	defer answerW.Close()
+
+	server := exec.Command("/proc/self/exe", "serve", "--", o.Source, o.MountPoint)
+	server.Args[0] = os.Args[0]
+	server.Dir = "/"
+	server.ExtraFiles = []*os.File{orderR, answerW} // orderFD, answerFD
+	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := server.Start(); err != nil {
+		return fmt.Errorf("starting the server: %w", err)
+	}
+	orderR.Close()
+	answerW.Close()
+	// A server that has already ended says why in its answer.
+	if err := writeOrder(orderW, o, mk); err != nil && !errors.Is(err, syscall.EPIPE) {
+		server.Process.Kill()
+		server.Wait()
+		return err
+	}
+	orderW.Close()
+	if err := readAnswer(answerR); err != nil {
+		server.Wait()
+		return err
+	}
+	return server.Process.Release()
+}

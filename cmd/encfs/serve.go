@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"encfs/fs"
+	"encfs/keys"
+)
+
+// Descriptors that the serving process inherits.
+const (
+	orderFD  = 3 // to read its order from
+	answerFD = 4 // to write its answer to
+)
+
+// newServeCommand returns the command that mount starts in the background. Its
+// arguments are there for ps(1) only.
+func newServeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "serve SOURCE MOUNTPOINT",
+		Short:  "Serve a mount; started by mount",
+		Hidden: true,
+		Args:   cobra.ExactArgs(2),
+		RunE: func(*cobra.Command, []string) error {
+			unix.CloseOnExec(orderFD)
+			unix.CloseOnExec(answerFD)
+			return serveInBackground(os.NewFile(orderFD, "order"), os.NewFile(answerFD, "answer"))
+		},
+	}
+}
+
+// serveInBackground serves the mount that is ordered. Errors until the mount is
+// there go to answers, later ones to the log.
+func serveInBackground(orders, answers *os.File) error {
+	log := slog.New(slog.DiscardHandler)
+	answered := false
+	answer := func(err error) error {
+		answered = true
+		defer answers.Close()
+		return writeAnswer(answers, err)
+	}
+	err := func() error {
+		if err := keys.DisableCoreDumps(); err != nil {
+			return err
+		}
+		order, mk, err := readOrder(orders)
+		orders.Close()
+		if err != nil {
+			return err
+		}
+		if log, err = backgroundLog(order.Log); err != nil {
+			mk.Close()
+			return err
+		}
+		said, err := captureErrors()
+		if err != nil {
+			mk.Close()
+			return err
+		}
+		err = serve(order, mk, log, func() error {
+			said()
+			return answer(nil)
+		})
+		if err != nil && !answered {
+			if text := said(); text != "" {
+				err = failf(exitMountPoint, "", "cannot mount: %s", text)
+			}
+		}
+		return err
+	}()
+	switch {
+	case err != nil && !answered:
+		answer(err)
+	case err != nil:
+		log.Error("the mount has ended", "error", err)
+	}
+	return err
+}
+
+// serve mounts and serves until the end of the mount. It takes over mk. It calls
+// ready once the mount answers; if that fails it ends the mount.
+func serve(o serveOrder, mk *keys.MasterKey, log *slog.Logger, ready func() error) (err error) {
+	unix.Umask(0) // modes are those that the callers' processes ask for
+	queue, err := o.Pipeline.newQueue()
+	if err != nil {
+		mk.Close()
+		return err
+	}
+	defer queue.Close()
+	features, err := o.Pipeline.features()
+	if err != nil {
+		mk.Close()
+		return err
+	}
+	v, err := openVolume(o.Source, mk, o.ReadOnly, true, fs.Options{
+		Queue: queue, Features: features, Driver: o.Pipeline.Driver,
+		Shared: o.Shared, ShowBad: o.ShowBad, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, v.Close()) }()
+
+	// From here on, as a process that dies leaves a mount without a server.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	server, err := fs.Mount(v, o.MountPoint, fs.MountOptions{
+		ReadOnly: o.ReadOnly, AllowOther: o.AllowOther,
+		Source: o.Source, Options: o.Options,
+	})
+	if err != nil {
+		return &failure{code: exitMountPoint, err: err}
+	}
+	if err := ready(); err != nil {
+		server.Unmount()
+		server.Wait()
+		return err
+	}
+	log.Info("mounted", "source", o.Source, "mountpoint", o.MountPoint)
+	waitForEnd(server, o.MountPoint, signals, log)
+	log.Info("unmounted", "source", o.Source, "mountpoint", o.MountPoint)
+	return nil
+}
+
+// waitForEnd returns when the mount has ended, by umount or by a signal. The first
+// signal unmounts if nobody uses the mount; the next one takes it away and serves
+// on until its last user is gone.
+func waitForEnd(server *fs.Server, point string, signals <-chan os.Signal, log *slog.Logger) {
+	ended := make(chan struct{})
+	go func() {
+		server.Wait()
+		close(ended)
+	}()
+	for again := false; ; again = true {
+		select {
+		case <-ended:
+			return
+		case s := <-signals:
+			err := unmount(point, again)
+			switch {
+			case err == nil:
+			case again:
+				log.Error("cannot unmount", "signal", s, "error", err)
+			default:
+				log.Warn("cannot unmount, serving on; a second signal detaches the mount", "signal", s, "error", err)
+			}
+		}
+	}
+}
