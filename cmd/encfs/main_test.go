@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"encfs": main,
+		// encfs init with passphrases that cost nothing.
+		"encinit": func() {
+			os.Args = append([]string{"encfs", "init", "--argon2-time", "1", "--argon2-memory", "64KiB", "--argon2-parallelism", "1"}, os.Args[1:]...)
+			main()
+		},
+	})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Condition:           condition,
+		Setup: func(env *testscript.Env) error {
+			// The race detector's wait of a second at each exit would add up.
+			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			env.Defer(func() { detachMounts(t, env.WorkDir) })
+			return nil
+		},
+	})
+}
+
+// condition answers [fuse], whether this user can mount, and [root].
+func condition(name string) (bool, error) {
+	switch name {
+	case "fuse":
+		return checkFUSE(false) == nil, nil
+	case "root":
+		return os.Geteuid() == 0, nil
+	}
+	return false, fmt.Errorf("unknown condition %q", name)
+}
+
+// detachMounts takes away what a script that failed has left mounted in dir.
+func detachMounts(t *testing.T, dir string) {
+	mounts, err := readMounts()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, m := range mounts {
+		if strings.HasPrefix(m.point, dir+"/") {
+			if err := unmount(m.point, true); err != nil {
+				t.Errorf("left mounted: %s: %v", m.point, err)
+			}
+		}
+	}
+}
