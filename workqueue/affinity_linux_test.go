@@ -163,10 +163,13 @@ func TestUnboundRunsElsewhere(t *testing.T) {
 					for !stop.Load() {
 					}
 				}), items(1, func(*Work) { stop.Store(true) })
-				q.Queue(&busy[0])
-				q.Queue(&w[0])
-				w[0].Wait() // without w the first does not end
-				busy[0].Wait()
+				for range 200 {
+					stop.Store(false)
+					q.Queue(&busy[0])
+					q.Queue(&w[0])
+					w[0].Wait() // without w the first does not end
+					busy[0].Wait()
+				}
 			})
 		})
 	}
@@ -333,6 +336,36 @@ func TestStress(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Of several that take an item back at once, one does.
+func TestCancelAtOnce(t *testing.T) {
+	q, err := New(Attrs{Kind: Bound, CPUs: needCPUs(t, 1)[:1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newGate()
+	q.Queue(&g.Work)
+	waitFor(t, "the start of the gate", g.running.Load)
+	w := items(1, func(*Work) { t.Error("an item ran that was taken back") })
+	for range 2000 {
+		q.Queue(&w[0])
+		var n atomic.Int64
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if q.Cancel(&w[0]) {
+					n.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		if n.Load() != 1 {
+			t.Fatalf("an item was taken back %d times", n.Load())
+		}
+	}
+	close(g.open)
+	q.Close()
 }
 
 // All tests pass with one CPU in the affinity mask.

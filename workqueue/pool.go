@@ -82,7 +82,6 @@ func (p *pool) take() *Work {
 	w := p.first
 	if w != nil {
 		p.remove(w)
-		w.state.Store(running)
 	}
 	return w
 }
@@ -95,13 +94,13 @@ func (p *pool) takeBack(w *Work) bool {
 		return false
 	}
 	p.remove(w)
-	w.state.Store(running) // so that it is taken back once
 	p.mu.Unlock()
 	w.end(nil)
 	return true
 }
 
-// remove takes an item out of the list, with the lock held.
+// remove takes an item out of the list, with the lock held. It belongs to the
+// caller then, and counts as running.
 func (p *pool) remove(w *Work) {
 	if w.prev == nil {
 		p.first = w.next
@@ -114,6 +113,7 @@ func (p *pool) remove(w *Work) {
 		w.next.prev = w.prev
 	}
 	w.prev, w.next = nil, nil
+	w.state.Store(running)
 	p.length.Add(-1)
 }
 

@@ -209,6 +209,60 @@ func TestCloseWhileBusy(t *testing.T) {
 	})
 }
 
+// Close waits for an inline item that runs in its caller.
+func TestCloseWhileInline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newTestMachine(grid(2, 1, 2, 2)).mustQueue(t, Attrs{Kind: Inline})
+		g := newGate()
+		go q.Queue(&g.Work)
+		synctest.Wait()
+		closed := false
+		go func() {
+			q.Close()
+			closed = true
+		}()
+		synctest.Wait()
+		if closed {
+			t.Error("Close returned while an item ran")
+		}
+		close(g.open)
+		synctest.Wait()
+		if !closed {
+			t.Error("Close does not return")
+		}
+	})
+}
+
+// Close waits for workers, though they have no items.
+func TestCloseWaitsForWorkers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newTestMachine(grid(2, 1, 2, 2))
+		starting := make(chan struct{})
+		m.pin = func([]int) error {
+			<-starting
+			return nil
+		}
+		q := m.mustQueue(t, Attrs{Kind: Bound})
+		w := items(1, func(*Work) {})
+		q.Queue(&w[0])
+		q.Cancel(&w[0])
+		closed := false
+		go func() {
+			q.Close()
+			closed = true
+		}()
+		synctest.Wait()
+		if closed {
+			t.Error("Close returned before the worker ended")
+		}
+		close(starting)
+		synctest.Wait()
+		if !closed {
+			t.Error("Close does not return")
+		}
+	})
+}
+
 func TestCloseUnused(t *testing.T) {
 	forEachPolicy(t, func(t *testing.T, m *testMachine, a Attrs) {
 		q := m.mustQueue(t, a)
@@ -339,6 +393,54 @@ func TestStealingAfterOwnItems(t *testing.T) {
 			t.Errorf("Stats().Stolen = %d, want 1", got)
 		}
 	})
+}
+
+// A worker does not fall asleep when an item came after it looked, whose sender
+// saw it awake: in its own list, or in one that it may steal from.
+func TestNoLostWakeup(t *testing.T) {
+	tests := []struct {
+		name   string
+		strict bool
+		pool   int // that has the item
+		token  bool
+		want   bool // that the worker of pool 0 stays awake
+	}{
+		{"own", false, 0, true, true},
+		{"own, strict", true, 0, true, true},
+		{"own, max_active reached", false, 0, false, true},
+		{"other", false, 1, true, true},
+		{"other, strict", true, 1, true, false},
+		{"other, max_active reached", false, 1, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := newTestMachine(grid(2, 1, 2, 2))
+				q := m.mustQueue(t, Attrs{Kind: Unbound, Scope: ScopeCPU, Strict: tt.strict, MaxActive: 1})
+				if !tt.token {
+					q.limiter.take()
+				}
+				for _, p := range q.pools {
+					p.started = p.plan.workers // so that adding the item wakes nobody
+				}
+				w := newWorker(q.pools[0])
+				item := items(1, func(*Work) {})
+				m.cpu.Store(int64(tt.pool))
+				q.Queue(&item[0])
+				awake := false
+				go func() {
+					awake = !w.sleep()
+				}()
+				synctest.Wait()
+				if awake != tt.want {
+					t.Errorf("the worker is awake: %t, want %t", awake, tt.want)
+				}
+				if !awake {
+					w.wake <- struct{}{}
+				}
+			})
+		})
+	}
 }
 
 // No more workers start than there are CPUs, and none before it is needed.
