@@ -89,6 +89,9 @@ func (s *summary) add(e event) {
 			}
 			return
 		}
+		if strings.HasPrefix(e.Output, "=== ") {
+			return // that a test begins or goes on, which -v would show
+		}
 		if s.output[t] == nil {
 			s.output[t] = new(strings.Builder)
 		}
@@ -151,7 +154,7 @@ func reason(output string) string {
 	for _, line := range strings.Split(output, "\n") {
 		trimmed := strings.TrimSpace(line)
 		switch {
-		case trimmed == "" || strings.HasPrefix(trimmed, "--- SKIP") || strings.HasPrefix(trimmed, "=== "):
+		case trimmed == "" || strings.HasPrefix(trimmed, "--- SKIP"):
 		case hasPosition(trimmed):
 			_, text, _ = strings.Cut(trimmed, ": ")
 		case text != "":

@@ -22,7 +22,8 @@ func TestRun(t *testing.T) {
 {"Action":"output","Package":"encfs/b","Output":"ok  \tencfs/b\t0.002s\n"}
 {"Action":"pass","Package":"encfs/b","Elapsed":0.002}
 `
-		fail = `{"Action":"output","Package":"encfs/c","Test":"TestC","Output":"    c_test.go:9: got 1\n"}
+		fail = `{"Action":"output","Package":"encfs/c","Test":"TestC","Output":"=== RUN   TestC\n"}
+{"Action":"output","Package":"encfs/c","Test":"TestC","Output":"    c_test.go:9: got 1\n"}
 {"Action":"output","Package":"encfs/c","Test":"TestC","Output":"--- FAIL: TestC (0.00s)\n"}
 {"Action":"fail","Package":"encfs/c","Test":"TestC","Elapsed":0}
 {"Action":"output","Package":"encfs/c","Output":"FAIL\n"}
@@ -77,8 +78,8 @@ func TestRun(t *testing.T) {
 
 func TestReason(t *testing.T) {
 	for _, tt := range []struct{ name, output, want string }{
-		{"none", "=== RUN   TestX\n--- SKIP: TestX (0.00s)\n", "no reason given"},
-		{"one line", "=== RUN   TestX\n    x_test.go:3: no mkfs.ext4\n--- SKIP: TestX (0.00s)\n", "no mkfs.ext4"},
+		{"none", "--- SKIP: TestX (0.00s)\n", "no reason given"},
+		{"one line", "    x_test.go:3: no mkfs.ext4\n--- SKIP: TestX (0.00s)\n", "no mkfs.ext4"},
 		{"last one counts", "    x_test.go:3: looking\n    x_test.go:9: no root\n", "no root"},
 		{"two lines", "    x_test.go:3: no driver:\n        needs VAES\n", "no driver: needs VAES"},
 	} {
