@@ -16,9 +16,9 @@
 // CPUs, a goroutine on CPU 0 that queues A, B and C and one on CPU 1 that
 // queues D, with a max_active of 2 and then of 1:
 //
-//	max_active 2                    max_active 1
-//	CPU 0  A A A B B C C C          CPU 0  A A A . . . B B C C C
-//	CPU 1  D D D D                  CPU 1        D D D D
+//	       max_active 2             max_active 1
+//	CPU 0  A A A B B C C C          A A A . . . . B B C C C
+//	CPU 1  D D D D                  . . . D D D D
 //
 // Items of one pool start in the order in which they were queued. Where
 // max_active is the bottleneck, the pools that have items take turns.

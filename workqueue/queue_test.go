@@ -486,6 +486,7 @@ func TestMisuse(t *testing.T) {
 	q.Queue(&g.Work)
 	waiting := items(1, func(*Work) {})
 	q.Queue(&waiting[0])
+	inline := m.mustQueue(t, Attrs{Kind: Inline})
 	closed := m.mustQueue(t, Attrs{})
 	closed.Close()
 	tests := []struct {
@@ -497,6 +498,12 @@ func TestMisuse(t *testing.T) {
 		{"queued", func() { q.Queue(&waiting[0]) }, "workqueue: Queue of an item that is queued or running"},
 		{"no function", func() { q.Queue(new(Work)) }, "workqueue: Queue of an item without Init"},
 		{"set up while queued", func() { waiting[0].Init(nil) }, "workqueue: Init of an item that is queued or running"},
+		{"item of a group", func() {
+			var g Group
+			w := items(1, func(*Work) {})
+			g.Queue(inline, &w[0])
+			w[0].Wait()
+		}, "workqueue: Wait for an item of a group"},
 		{"closed", func() { closed.Queue(&items(1, func(*Work) {})[0]) }, "workqueue: Queue after Close"},
 	}
 	for _, tt := range tests {

@@ -47,7 +47,12 @@ func (w *Work) Init(fn func(*Work)) {
 // is nil, or a *PanicError if the function panicked. One goroutine at a time
 // may wait for an item, and no item of the same queue should: it takes up a
 // worker that the other may need.
-func (w *Work) Wait() error { return w.alone.Wait() }
+func (w *Work) Wait() error {
+	if w.group != nil && w.group != &w.alone {
+		panic("workqueue: Wait for an item of a group")
+	}
+	return w.alone.Wait()
+}
 
 // claim marks the item as queued for the group.
 func (w *Work) claim(g *Group) {
