@@ -6,20 +6,20 @@ type worker struct {
 	pool   *pool
 	wake   chan struct{} // received from when it sleeps, or waits for a token
 	next   *worker       // in the list in which it sleeps or waits
-	new    bool          // not started; only who hired it knows it
+	fresh  bool          // not started; only who hired it knows it
 	cpu    int           // the only one that it runs on, or -1
 	token  bool          // it holds one of the limiter's
 	leaves bool          // it ended by itself
 }
 
 func newWorker(p *pool) *worker {
-	return &worker{pool: p, wake: make(chan struct{}, 1), new: true}
+	return &worker{pool: p, wake: make(chan struct{}, 1), fresh: true}
 }
 
 // awake starts a worker that was hired, or wakes it.
 func (w *worker) awake() {
-	if w.new {
-		w.new = false
+	if w.fresh {
+		w.fresh = false
 		w.start()
 		return
 	}
