@@ -14,8 +14,11 @@ DESTDIR ?=
 # also where GOFLAGS says -buildvcs=false for the sake of places where it cannot.
 BUILDVCS := $(shell git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false)
 
+# Results are not taken from the cache, as what a test finds on the machine counts.
 # A test that hangs is more likely a lost wake-up than a slow machine.
-TESTFLAGS ?= -timeout 20m
+TESTFLAGS ?= -count=1 -timeout 20m
+override TESTFLAGS += -json
+SUMMARY = | $(GO) run ./test/summary
 
 # Packages whose tests say something about another machine's code. The rest is
 # about the kernel's FUSE, which a user-mode emulator does not have.
@@ -35,11 +38,11 @@ setup:
 test:
 	test/scripts/setup.sh test
 	$(GO) vet ./...
-	$(GO) test -json -count=1 $(TESTFLAGS) ./... | $(GO) run ./test/summary
+	$(GO) test $(TESTFLAGS) ./... $(SUMMARY)
 
 race:
 	test/scripts/setup.sh race
-	CGO_ENABLED=1 $(GO) test -json -race -count=1 $(TESTFLAGS) ./... | $(GO) run ./test/summary
+	CGO_ENABLED=1 $(GO) test -race $(TESTFLAGS) ./... $(SUMMARY)
 
 demo: build
 	test/scripts/setup.sh demo
@@ -58,8 +61,8 @@ lint:
 # without any assembly on this machine.
 check-arm64:
 	test/scripts/setup.sh test
-	$(GO) test -tags purego -count=1 $(TESTFLAGS) ./cpufeat/... ./keys/... ./decrypt/...
-	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec qemu-aarch64-static -count=1 $(TESTFLAGS) $(ARM64_PACKAGES)
+	$(GO) test -tags purego $(TESTFLAGS) ./cpufeat/... ./keys/... ./decrypt/... $(SUMMARY)
+	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec qemu-aarch64-static $(TESTFLAGS) $(ARM64_PACKAGES) $(SUMMARY)
 
 install: build
 	install -D -m 755 encfs $(DESTDIR)$(PREFIX)/bin/encfs
