@@ -251,18 +251,17 @@ func TestTruncatedBehind(t *testing.T) {
 // would be a circle.
 func TestMovedByOthers(t *testing.T) {
 	dir := newTree(t)
-	s := open(t, dir, Options{Shared: true, MaxDirs: 1})
+	s := open(t, dir, Options{Shared: true, MaxDirs: 4})
 	a := mkdir(t, s, s.Root(), testName("a"))
 	b := mkdir(t, s, a, testName("b"))
 	pa, pb := filepath.Join(dir, lower(testName("a"))), filepath.Join(dir, lower(testName("a")), lower(testName("b")))
 	must(t, os.Rename(pb, filepath.Join(dir, lower(testName("b")))))
 	must(t, os.Rename(pa, filepath.Join(dir, lower(testName("b")), lower(testName("a")))))
 	// b is found below the root only later; its descriptor is still open.
-	if n, _, err := s.Lookup(b, testName("a")); err == nil && n != a {
+	if n := lookup(t, s, b, testName("a")); n != a {
 		t.Errorf("Lookup leads to %v", n)
-	} else if err == nil {
-		s.Release(n, 1)
 	}
+	s.Release(a, 1)
 	s.ReadDir(a)
 	s.ReadDir(b)
 	_ = a.String() + b.String()
@@ -275,8 +274,57 @@ func TestMovedByOthers(t *testing.T) {
 	if _, err := s.ReadDir(a); err != nil {
 		t.Errorf("ReadDir: %v", err)
 	}
+	for _, n := range []store.Node{a, b} {
+		if got := len(n.(*node).locations); got != 1 {
+			t.Errorf("%v has %d locations", n, got)
+		}
+	}
 	s.Release(a, 2)
 	s.Release(b, 2)
 	must(t, s.Close())
 	checkEmpty(t, s)
+}
+
+// TestRmdirRace makes files in directories, by a descriptor as another process
+// may have it, while they are removed. Each directory is gone in the end, or
+// where it was, with its header and what is in it.
+func TestRmdirRace(t *testing.T) {
+	dir := newTree(t)
+	s := open(t, dir, Options{Shared: true})
+	defer s.Close()
+	path := filepath.Join(dir, lower(testName("directory")))
+	removed := 0
+	for range 300 {
+		n := mkdir(t, s, s.Root(), testName("directory"))
+		fd, err := unix.Open(path, unix.O_PATH, 0)
+		must(t, err)
+		made := make(chan bool)
+		go func() {
+			f, err := unix.Openat(fd, lower(testName("file")), unix.O_CREAT|unix.O_WRONLY, 0o600)
+			if err == nil {
+				unix.Close(f)
+			}
+			made <- err == nil
+		}()
+		err = s.Rmdir(s.Root(), testName("directory"))
+		filled := <-made
+		unix.Close(fd)
+		switch {
+		case err == nil && filled, err != nil && !errors.Is(err, unix.ENOTEMPTY):
+			t.Fatalf("Rmdir: %v, the file was made: %v", err, filled)
+		case err == nil:
+			removed++
+			if got := listTree(t, dir); got != headerName {
+				t.Fatalf("left: %s", got)
+			}
+		default:
+			if got := listTree(t, path); got != headerName+" "+lower(testName("file")) {
+				t.Fatalf("left: %s", got)
+			}
+			must(t, s.Unlink(n, testName("file")))
+			must(t, s.Rmdir(s.Root(), testName("directory")))
+		}
+		s.Release(n, 1)
+	}
+	t.Logf("%d of 300 were removed", removed)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +88,61 @@ func TestNames(t *testing.T) {
 	// "-" and "_" where base64 has "+" and "/".
 	if l, _ := encodeName(bytes.Repeat([]byte{0xFB, 0xFF}, 8)); l.string != "-__7__v_-__7__v_-__7_w" {
 		t.Errorf("the alphabet: %s", l.string)
+	}
+}
+
+// TestBookkeeping looks at the lower names after each step: no sidecar is
+// missing, and none is left.
+func TestBookkeeping(t *testing.T) {
+	dir := newTree(t)
+	s := open(t, dir, Options{})
+	defer s.Close()
+	root := s.Root()
+	n, f := create(t, s, root, longName("a"))
+	must(t, f.Close())
+	short, a, b := lower(testName("short")), lower(longName("a")), lower(longName("b"))
+	object := func(name string) string { return name + " " + name + sidecarSuffix }
+	checkNames(t, dir, "Create", object(a))
+	must(t, s.Rename(root, longName("a"), root, testName("short"), 0))
+	checkNames(t, dir, "Rename to a short name", short)
+	must(t, s.Rename(root, testName("short"), root, longName("b"), 0))
+	checkNames(t, dir, "Rename to a long name", object(b))
+	must(t, second(s.Link(n, root, longName("a"))))
+	checkNames(t, dir, "Link", object(a)+" "+object(b))
+	must(t, s.Unlink(root, longName("b")))
+	checkNames(t, dir, "Unlink", object(a))
+	if err := second(s.Link(n, root, longName("a"))); !errors.Is(err, unix.EEXIST) {
+		t.Errorf("Link: %v", err)
+	}
+	checkNames(t, dir, "Link to itself", object(a))
+	if err := s.Rename(root, testName("none"), root, longName("b"), 0); !errors.Is(err, unix.ENOENT) {
+		t.Errorf("Rename: %v", err)
+	}
+	checkNames(t, dir, "Rename of nothing", object(a))
+	must(t, s.Unlink(root, longName("a")))
+	checkNames(t, dir, "the last Unlink", "")
+	if len(s.nodes) != 1 {
+		t.Error("an unlinked node is in the table")
+	}
+	s.Release(n, 2)
+	s.Release(mkdir(t, s, root, longName("a")), 1)
+	s.Release(mkdir(t, s, root, longName("b")), 1)
+	must(t, s.Rename(root, longName("a"), root, longName("b"), 0))
+	checkNames(t, dir, "Rename over a directory", b+" "+b+"/"+headerName+" "+b+sidecarSuffix)
+	must(t, s.Rmdir(root, longName("b")))
+	checkNames(t, dir, "Rmdir", "")
+}
+
+// checkNames compares the lower paths in a tree, except its header, with those
+// wanted, in any order.
+func checkNames(t *testing.T, dir, after, want string) {
+	t.Helper()
+	got := strings.Fields(listTree(t, dir))
+	wanted := append(strings.Fields(want), headerName)
+	slices.Sort(got)
+	slices.Sort(wanted)
+	if !slices.Equal(got, wanted) {
+		t.Errorf("after %s:\n got %q\nwant %q", after, got, wanted)
 	}
 }
 
