@@ -42,11 +42,12 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		}
 		testRead(t, s)
 	})
-	writable := false
-	run("Statfs", func(t *testing.T, s store.Store) {
-		_, writable = s.(store.Writer)
-		testStatfs(t, s)
-	})
+	run("Statfs", testStatfs)
+	probe := open(t)
+	_, writable := probe.(store.Writer)
+	if err := probe.Close(); err != nil {
+		t.Fatalf("Close: %v", err)
+	}
 	if !writable {
 		return
 	}
