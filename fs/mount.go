@@ -60,8 +60,12 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		MaxBackground:            maxBackground,
 		ExplicitDataCacheControl: !v.opts.Shared,
 		DisableSplice:            true,
-		Debug:                    o.Debug,
-		Logger:                   slog.NewLogLogger(log.Handler(), slog.LevelInfo),
+		// The kernel enforces ACLs only if asked to, and a default ACL takes
+		// the place of the umask, which therefore is left to us.
+		EnableAcl:         true,
+		ExtraCapabilities: fuse.CAP_DONT_MASK,
+		Debug:             o.Debug,
+		Logger:            slog.NewLogLogger(log.Handler(), slog.LevelInfo),
 		PanicHandler: func(p any) fuse.Status {
 			log.Error("panic in a request", "value", fmt.Sprint(p), "stack", string(debug.Stack()))
 			return fuse.EIO

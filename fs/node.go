@@ -103,6 +103,15 @@ func (f *FS) make(h *fuse.InHeader, out *fuse.EntryOut, create func(dir *Inode, 
 	return fuse.OK
 }
 
+// mode returns the permissions of a new object: what the caller asks for less
+// its umask, which does not count where the directory has a default ACL.
+func (f *FS) mode(dir *Inode, mode, umask uint32) uint32 {
+	if _, err := f.v.GetXattr(dir, defaultACL); err == nil {
+		return mode
+	}
+	return mode &^ (umask & 0o777)
+}
+
 func (f *FS) Symlink(_ <-chan struct{}, h *fuse.InHeader, target, name string, out *fuse.EntryOut) fuse.Status {
 	return f.make(h, out, func(dir *Inode, o Owner) (*Inode, Attr, error) {
 		return f.v.Symlink(dir, name, target, o)
@@ -111,19 +120,19 @@ func (f *FS) Symlink(_ <-chan struct{}, h *fuse.InHeader, target, name string, o
 
 func (f *FS) Mknod(_ <-chan struct{}, in *fuse.MknodIn, name string, out *fuse.EntryOut) fuse.Status {
 	return f.make(&in.InHeader, out, func(dir *Inode, o Owner) (*Inode, Attr, error) {
-		return f.v.Mknod(dir, name, in.Mode, uint64(in.Rdev), o)
+		return f.v.Mknod(dir, name, f.mode(dir, in.Mode, in.Umask), uint64(in.Rdev), o)
 	})
 }
 
 func (f *FS) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {
 	return f.make(&in.InHeader, out, func(dir *Inode, o Owner) (*Inode, Attr, error) {
-		return f.v.Mkdir(dir, name, in.Mode, o)
+		return f.v.Mkdir(dir, name, f.mode(dir, in.Mode, in.Umask), o)
 	})
 }
 
 func (f *FS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse.CreateOut) fuse.Status {
 	s := f.make(&in.InHeader, &out.EntryOut, func(dir *Inode, o Owner) (*Inode, Attr, error) {
-		i, a, err := f.v.Create(dir, name, in.Mode, o)
+		i, a, err := f.v.Create(dir, name, f.mode(dir, in.Mode, in.Umask), o)
 		if Errno(err) == syscall.EEXIST && in.Flags&syscall.O_EXCL == 0 {
 			// It is there since the kernel looked: another mount made it.
 			return f.openExisting(dir, name, in.Flags)
@@ -189,11 +198,23 @@ func (f *FS) GetXAttr(_ <-chan struct{}, h *fuse.InHeader, name string, dest []b
 // JSON, how the mount works. It is not listed.
 const StatusXattr = "user.encfs.status"
 
+// Attributes in which POSIX ACLs are kept.
+const (
+	accessACL  = "system.posix_acl_access"
+	defaultACL = "system.posix_acl_default"
+)
+
 func (f *FS) getXattr(i *Inode, name string) ([]byte, error) {
 	if i == f.v.Root() && name == StatusXattr {
 		return f.v.status()
 	}
-	return f.v.GetXattr(i, name)
+	value, err := f.v.GetXattr(i, name)
+	if (name == accessACL || name == defaultACL) && Errno(err) == syscall.EOPNOTSUPP {
+		// To the kernel, which looks at ACLs by itself, it must be the same
+		// whether an object has none or cannot have one.
+		return nil, syscall.ENODATA
+	}
+	return value, err
 }
 
 func (f *FS) ListXAttr(_ <-chan struct{}, h *fuse.InHeader, dest []byte) (uint32, fuse.Status) {
