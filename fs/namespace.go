@@ -77,7 +77,9 @@ func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
 	for _, e := range stored {
 		name, err := plainName(names, e)
 		if err != nil {
-			v.reported.once(join(dir.node.String(), e.Lower), "name does not decode: "+err.Error())
+			if e.Err == nil { // else the store has said so
+				v.reported.once(join(dir.node.String(), e.Lower), "name does not decode: "+err.Error())
+			}
 			if v.opts.ShowBad && v.lowers != nil {
 				entries = append(entries, DirEntry{Name: e.Lower + badSuffix, Ino: e.Ino, Type: e.Type, bad: true})
 			}

@@ -196,7 +196,7 @@ func (f *file) load() error {
 			return f.damaged("truncated while it was opened")
 		}
 		if bad := h.check(typeFile); bad != nil {
-			return bad.at(f.n.String())
+			return f.s.badForm(bad, f.n.String())
 		}
 		if f.s.auth == nil {
 			panic("dirstore: not unlocked")

@@ -244,7 +244,7 @@ func (s *Store) readDirHeader(n *node, dirfd int, h *header) error {
 		return fmt.Errorf("%s: %w", headerName, err)
 	}
 	if bad := h.check(typeDir); bad != nil {
-		return bad.at(path)
+		return s.badForm(bad, path)
 	}
 	if !h.verify(s.auth) {
 		return &store.DamagedError{Path: path, Detail: wrongTag}

@@ -188,6 +188,16 @@ func (s *Store) writable(op string) error {
 	return nil
 }
 
+// badForm gives the error for a header whose form is wrong, and logs that it
+// is not supported, which only who knows this package could tell from it. Damage
+// is for the caller to log.
+func (s *Store) badForm(e *formError, path string) error {
+	if e.feature != "" {
+		s.said.warn("needs a newer version of encfs", path, "feature", e.feature)
+	}
+	return e.at(path)
+}
+
 // at gives the error for a header whose form is wrong.
 func (e *formError) at(path string) error {
 	if e.feature != "" {
