@@ -115,10 +115,10 @@ func (s *Store) rename(from, to *renameEnd, flags uint, wide bool) (err error) {
 	if err != nil {
 		return err
 	}
-	if exists {
-		err = retry(func() error { return unix.Renameat(from.fd, from.lower.string, to.fd, to.lower.string) })
-	} else {
+	if flags == unix.RENAME_NOREPLACE {
 		err = renameNew(from.fd, from.lower.string, to.fd, to.lower.string)
+	} else {
+		err = retry(func() error { return unix.Renameat(from.fd, from.lower.string, to.fd, to.lower.string) })
 	}
 	if err != nil {
 		if !exists {
