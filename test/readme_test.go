@@ -26,16 +26,9 @@ func TestREADME(t *testing.T) {
 	if len(blocks) != 2 {
 		t.Fatalf("the README has %d blocks of shell, want 2: install and use", len(blocks))
 	}
-	for _, tool := range []string{"bash", "make"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("no %s", tool)
-		}
-	}
-	fuse, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
-	if err != nil {
-		t.Skipf("no FUSE: %v", err)
-	}
-	fuse.Close()
+	needFUSE(t)
+	needTool(t, "bash")
+	needTool(t, "make")
 
 	home := t.TempDir()
 	environ := append(os.Environ(), "HOME="+home, "PATH="+home+"/.local/bin:"+os.Getenv("PATH"))
@@ -47,9 +40,9 @@ func TestREADME(t *testing.T) {
 		}
 		environ = append(environ, name+"="+strings.TrimSpace(string(value)))
 	}
-	shell := func(dir string, script []byte, stdin string) (string, error) {
+	shell := func(in string, script []byte, stdin string) (string, error) {
 		cmd := exec.Command("bash", "-eu", "-c", string(script))
-		cmd.Dir, cmd.Env = dir, environ
+		cmd.Dir, cmd.Env = in, environ
 		cmd.Stdin = strings.NewReader(stdin)
 		var out, messages bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &messages
@@ -62,12 +55,12 @@ func TestREADME(t *testing.T) {
 		t.Fatalf("install: %v", err)
 	}
 
-	work := t.TempDir()
+	dir := tempDir(t)
 	t.Cleanup(func() { // only does something if the script stopped between mount and umount
-		exec.Command(home+"/.local/bin/encfs", "umount", "--lazy", work+"/plain").Run()
+		exec.Command(home+"/.local/bin/encfs", "umount", "--lazy", dir+"/plain").Run()
 	})
 	// init, mount and cat each ask once where there is no terminal.
-	out, err := shell(work, blocks[1][1], strings.Repeat("correct horse battery\n", 3))
+	out, err := shell(dir, blocks[1][1], strings.Repeat("correct horse battery\n", 3))
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 11 {
 		t.Skip("no FUSE: encfs mount exited with 11")
 	}
@@ -78,11 +71,11 @@ func TestREADME(t *testing.T) {
 	if !strings.HasSuffix(out, note) {
 		t.Errorf("output %q does not end with the note %q", out, note)
 	}
-	if entries, err := os.ReadDir(filepath.Join(work, "plain")); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(filepath.Join(dir, "plain")); err != nil || len(entries) > 0 {
 		t.Errorf("after umount plain has %v, %v; want it empty", entries, err)
 	}
 	files := 0
-	err = filepath.WalkDir(filepath.Join(work, "secret"), func(path string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(filepath.Join(dir, "secret"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}
