@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"encfs/fs/dirstore"
 	"encfs/keys"
@@ -164,6 +166,9 @@ func startServer(o serveOrder, mk *keys.MasterKey) error {
 	server.Dir = "/"
 	server.ExtraFiles = []*os.File{orderR, answerW} // orderFD, answerFD
 	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	// What we have inherited is not for the server: somebody may wait for the end of
+	// a pipe. Linux before 5.11 cannot do it, and then nothing is lost but that.
+	unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	if err := server.Start(); err != nil {
 		return fmt.Errorf("starting the server: %w", err)
 	}
