@@ -13,6 +13,10 @@
 //	cts(cbc(aes))             16, 32     16        16 or more              names
 //	hctr2(aes)                32         32        16 or more              names
 //	adiantum(xchacha12,aes)   32         32        16 or more              both
+//	xts(sm4)                  32         16        multiple of 16          contents
+//	cts(cbc(sm4))             16         16        16 or more              names
+//	xts(speck128)             64         16        multiple of 16          -
+//	cts(cbc(speck128))        32         16        16 or more              -
 //
 // [Contents] encrypts and decrypts the data units of one inode, [Names] the names
 // in one directory or the target of one symlink. Names whose key is absent
@@ -22,7 +26,7 @@
 // never an error, and whoever can write ciphertext can change what is read.
 //
 // The portable drivers neither branch on nor index memory by keys or data, except
-// that they take AES from crypto/aes, which on CPUs without AES instructions uses
-// lookup tables. Adiantum spends one AES block on a data unit and is the
-// algorithm meant for such CPUs.
+// that they take AES from crypto/aes and SM4 from gmsm, which on CPUs without AES
+// instructions use lookup tables. Adiantum spends one AES block on a data unit and
+// is the algorithm meant for such CPUs. Speck is for benchmarks only.
 package decrypt
