@@ -17,8 +17,9 @@ import (
 type faultyStore struct {
 	*dirstore.Store
 	// fault is called before each method of a FileWriter that changes the file
-	// or waits for the disk. If it returns an error the method does not happen,
-	// except that a WriteUnits of several units writes half of them.
+	// or waits for the disk, and by Close. If it returns an error the method does not happen,
+	// except that a WriteUnits of several units writes half of them and that a
+	// Close closes.
 	fault func(method string) error
 	// created is called by Create when the file is there.
 	created func(node store.Node)
@@ -106,6 +107,14 @@ func (f *faultyFile) Sync(dataOnly bool) error {
 	return f.FileWriter.Sync(dataOnly)
 }
 
+func (f *faultyFile) Close() error {
+	err := f.FileWriter.Close()
+	if faultErr := f.fault("Close"); faultErr != nil {
+		err = faultErr
+	}
+	return err
+}
+
 // faultyVolume opens a tree made by newTree through a faultyStore.
 func faultyVolume(t testing.TB, dir string) (*fs.Volume, *faultyStore) {
 	t.Helper()
@@ -187,6 +196,9 @@ func TestNoSpaceAtEachStep(t *testing.T) {
 					i := create(t, v, "f", before)
 					calls, reached := 0, ""
 					faulty.fault = func(method string) error {
+						if method == "Close" {
+							return nil
+						}
 						calls++
 						if calls == step+1 {
 							reached = method
