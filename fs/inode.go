@@ -23,9 +23,9 @@ type Inode struct {
 	// units are read, for writing while they, the size or the fields below
 	// change.
 	mu       sync.RWMutex
-	file     store.File // nil: not open
-	writable bool       // file is a store.FileWriter
-	opens    int        // Open calls without their CloseFile
+	file     store.File       // nil: not open
+	writer   store.FileWriter // file, if it is open for writing, else nil
+	opens    int              // Open calls without their CloseFile
 	contents *decrypt.Contents
 	context  string // the stored context that contents is for
 }
@@ -92,6 +92,6 @@ func (i *Inode) closeForGood() {
 	defer i.mu.Unlock()
 	if i.file != nil {
 		i.file.Close()
-		i.file, i.opens = nil, 0
+		i.file, i.writer, i.opens = nil, nil, 0
 	}
 }

@@ -194,17 +194,10 @@ func (v *Volume) Create(dir *Inode, name string, mode uint32, owner Owner) (*Ino
 		return nil, Attr{}, v.report(err)
 	}
 	i := v.inode(node, attr.Mode)
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.file != nil { // somebody found and opened it already
-		f.Close()
-		if err := v.open(i, true); err != nil {
-			v.Release(i, 1)
-			return nil, Attr{}, err
-		}
-		return i, attr, nil
+	if err := v.created(i, f); err != nil {
+		v.Release(i, 1)
+		return nil, Attr{}, err
 	}
-	i.file, i.writable, i.opens = f, true, 1
 	return i, attr, nil
 }
 

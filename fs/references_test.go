@@ -1,6 +1,7 @@
 package fs_test
 
 import (
+	"bytes"
 	"errors"
 	"syscall"
 	"testing"
@@ -130,4 +131,52 @@ func TestReleaseTooOften(t *testing.T) {
 		}
 	}()
 	v.Release(i, 1)
+}
+
+// TestFoundBeforeCreateReturns lets somebody else write to a new file between
+// the moment when the store has it and the end of Create.
+func TestFoundBeforeCreateReturns(t *testing.T) {
+	for _, stays := range []bool{false, true} {
+		name := map[bool]string{false: "closed again", true: "still open"}[stays]
+		t.Run(name, func(t *testing.T) {
+			v, faulty := faultyVolume(t, newTree(t, keys.AES256XTS, keys.AES256CTS))
+			var other *fs.Inode
+			faulty.created = func(store.Node) {
+				var err error
+				if other, _, err = v.Lookup(v.Root(), "f"); err != nil {
+					t.Fatal(err)
+				}
+				if err := v.Open(other, true); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := v.WriteAt(other, pattern(5000, 1), 0); err != nil {
+					t.Fatal(err)
+				}
+				if !stays {
+					v.CloseFile(other)
+					v.Release(other, 1)
+				}
+			}
+			i, _, err := v.Create(v.Root(), "f", 0o600, fs.AnyOwner)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := v.WriteAt(i, []byte{9}, 6000); err != nil {
+				t.Fatal(err)
+			}
+			want := append(append(pattern(5000, 1), make([]byte, 1000)...), 9)
+			if got := contents(t, v, i); !bytes.Equal(got, want) {
+				t.Errorf("contents differ, %d bytes", len(got))
+			}
+			v.CloseFile(i)
+			v.Release(i, 1)
+			if stays {
+				v.CloseFile(other)
+				v.Release(other, 1)
+			}
+			if n := v.InUse(); n != 0 {
+				t.Errorf("%d inodes are in use", n)
+			}
+		})
+	}
 }

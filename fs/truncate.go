@@ -23,12 +23,7 @@ func (v *Volume) Truncate(i *Inode, size int64) error {
 		return err
 	}
 	defer v.CloseFile(i)
-	w, err := v.beginWrite(i)
-	if err != nil {
-		return err
-	}
-	defer i.mu.Unlock()
-	return w.truncate(size)
+	return v.update(i, func(w *change) error { return w.truncate(size) })
 }
 
 // truncate sets the size. As ftruncate(2) does, it changes the times of a file
@@ -99,13 +94,12 @@ func (v *Volume) Allocate(i *Inode, mode uint32, off, length int64) error {
 	if off > MaxSize-length {
 		return syscall.EFBIG
 	}
-	w, err := v.beginWrite(i)
-	if err != nil {
-		return err
-	}
-	defer i.mu.Unlock()
+	return v.update(i, func(w *change) error { return w.allocate(mode, off, off+length) })
+}
+
+// allocate is Allocate of the bytes from off to end.
+func (w *change) allocate(mode uint32, off, end int64) error {
 	const keep = unix.FALLOC_FL_KEEP_SIZE
-	end := off + length
 	switch mode {
 	case 0, keep:
 		if err := w.reserve(off, end); err != nil {

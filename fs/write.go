@@ -32,27 +32,12 @@ func (v *Volume) WriteAt(i *Inode, data []byte, off int64) (int, error) {
 	if len(data) == 0 {
 		return 0, nil
 	}
-	w, err := v.beginWrite(i)
-	if err != nil {
-		return 0, err
-	}
-	defer i.mu.Unlock()
-	return w.write(data, off)
-}
-
-// beginWrite locks an inode for a change of its contents.
-func (v *Volume) beginWrite(i *Inode) (*change, error) {
-	i.mu.Lock()
-	f, ok := i.file.(store.FileWriter)
-	if !ok || !i.writable {
-		i.mu.Unlock()
-		return nil, syscall.EBADF
-	}
-	if err := v.reload(i); err != nil {
-		i.mu.Unlock()
-		return nil, err
-	}
-	return &change{v, i, f}, nil
+	n := 0
+	err := v.update(i, func(w *change) (err error) {
+		n, err = w.write(data, off)
+		return err
+	})
+	return n, err
 }
 
 // A change is a change of a file's contents under way, with the inode locked.
@@ -60,6 +45,19 @@ type change struct {
 	v *Volume
 	i *Inode
 	f store.FileWriter
+}
+
+// update calls f to change the contents of a file opened for writing.
+func (v *Volume) update(i *Inode, f func(w *change) error) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.writer == nil {
+		return syscall.EBADF
+	}
+	if err := v.reload(i); err != nil {
+		return err
+	}
+	return f(&change{v, i, i.writer})
 }
 
 // begin gives a file that has none yet a context and a key.
