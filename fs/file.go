@@ -10,8 +10,12 @@ import (
 	"encfs/keys"
 )
 
-// unitSize is the data unit size of a volume, in bytes.
-const unitSize = 4096
+// unitSize is the data unit size of a volume, in bytes, and unitShift its binary
+// logarithm.
+const (
+	unitShift = 12
+	unitSize  = 1 << unitShift
+)
 
 // Open opens a regular file for ReadAt and, with write set, for WriteAt,
 // Truncate and the like. All openings of an inode share one file of the store.
