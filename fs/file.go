@@ -155,14 +155,19 @@ func (v *Volume) newContext() []byte {
 }
 
 // Sync returns when the contents of an open file are on stable storage; with
-// dataOnly, times and the like need not be.
+// dataOnly, times and the like need not be. As fsync(2) does, it covers what
+// anybody has written, even if the file is open for reading only.
 func (v *Volume) Sync(i *Inode, dataOnly bool) error {
+	if v.writer == nil {
+		return nil
+	}
+	if err := v.Open(i, true); err != nil {
+		return err
+	}
+	defer v.CloseFile(i)
 	i.mu.RLock()
 	defer i.mu.RUnlock()
-	if i.writer == nil {
-		return nil // opened for reading only: nothing of it is pending
-	}
-	return i.writer.Sync(dataOnly)
+	return v.report(i.writer.Sync(dataOnly))
 }
 
 // Seek finds the next data or hole in an open file, as lseek(2) does.

@@ -39,6 +39,7 @@ type Options struct {
 	Queue    *workqueue.Queue // decrypts data units; nil means in the request itself
 	Features cpufeat.Set      // features of the CPU that drivers may use
 	Driver   string           // name of the driver for contents; "" is the best one
+	ReadOnly bool             // change nothing, even if the store can be written to
 	Shared   bool             // others change the store too: nothing is remembered
 	ShowBad  bool             // show entries whose name does not decode, removable, under their lower name
 	Log      *slog.Logger     // nil: nowhere
@@ -79,7 +80,9 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 	}
 	v := &Volume{store: st, ring: ring, opts: o, inodes: map[store.Node]*Inode{}}
 	v.reported.log = o.Log
-	v.writer, _ = st.(store.Writer)
+	if !o.ReadOnly {
+		v.writer, _ = st.(store.Writer)
+	}
 	v.xattrs, _ = st.(store.Xattrs)
 	v.lowers, _ = st.(store.LowerNames)
 	raw, err := st.Context(st.Root())
