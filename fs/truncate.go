@@ -41,7 +41,7 @@ func (w *change) truncate(size int64) error {
 	}
 	small := size <= w.f.InlineMax()
 	switch {
-	case layout != store.LayoutBlocks && small && size >= old:
+	case size >= old && w.fitsInline(size):
 		return w.inline(size, func([]byte) {})
 	case small && size < old:
 		return w.shrinkInline(size)

@@ -79,13 +79,11 @@ func (w *change) write(data []byte, off int64) (int, error) {
 	}
 	size := w.f.Size()
 	end := off + int64(len(data))
-	if w.f.Layout() != store.LayoutBlocks {
-		if newSize := max(size, end); newSize <= w.f.InlineMax() {
-			if err := w.inline(newSize, func(p []byte) { copy(p[off:], data) }); err != nil {
-				return 0, err
-			}
-			return len(data), nil
+	if newSize := max(size, end); w.fitsInline(newSize) {
+		if err := w.inline(newSize, func(p []byte) { copy(p[off:], data) }); err != nil {
+			return 0, err
 		}
+		return len(data), nil
 	}
 	if err := w.prepare(off); err != nil {
 		return 0, err
@@ -98,6 +96,21 @@ func (w *change) write(data []byte, off int64) (int, error) {
 	buf := writeBuffers.Get().(*[writeUnits * unitSize]byte)
 	defer putBuffer(&writeBuffers, buf, buf[:min(len(buf), len(data)+2*unitSize)])
 	return w.blocks(buf[:], data, off)
+}
+
+// fitsInline reports whether a file that gets a size, no smaller than it has, is
+// or stays inline. One whose only data unit would become longer does not: a lower
+// file system may bring the new size to storage long before what is written over
+// old data, and the old ciphertext, decrypted as a longer unit, is garbage. A new
+// block, as the blocks layout takes it, is there before the size is.
+func (w *change) fitsInline(size int64) bool {
+	switch w.f.Layout() {
+	case store.LayoutEmpty:
+		return size <= w.f.InlineMax()
+	case store.LayoutInline:
+		return size <= w.f.InlineMax() && (size+15)/16 == (w.f.Size()+15)/16
+	}
+	return false
 }
 
 // putBuffer clears the used part of a pooled buffer and gives it back.
