@@ -24,7 +24,7 @@ SUMMARY = | $(GO) run ./test/summary
 # about the kernel's FUSE, which a user-mode emulator does not have.
 ARM64_PACKAGES = ./cpufeat/... ./keys/... ./decrypt/... ./workqueue/... ./fs/...
 
-.PHONY: all build setup test race demo lint check-arm64 install clean
+.PHONY: all build setup test race demo lint check-arm64 install install-mount-helper clean
 
 all: build
 
@@ -66,6 +66,11 @@ check-arm64:
 
 install: build
 	install -D -m 755 encfs $(DESTDIR)$(PREFIX)/bin/encfs
+
+# mount(8) looks for helpers in /sbin alone, whatever the prefix is.
+install-mount-helper: install
+	install -d $(DESTDIR)/sbin
+	ln -sf $(PREFIX)/bin/encfs $(DESTDIR)/sbin/mount.encfs
 
 clean:
 	rm -f encfs

@@ -194,17 +194,10 @@ func (v *Volume) Create(dir *Inode, name string, mode uint32, owner Owner) (*Ino
 		return nil, Attr{}, v.report(err)
 	}
 	i := v.inode(node, attr.Mode)
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.file != nil { // somebody found and opened it already
-		f.Close()
-		if err := v.open(i, true); err != nil {
-			v.Release(i, 1)
-			return nil, Attr{}, err
-		}
-		return i, attr, nil
+	if err := v.created(i, f); err != nil {
+		v.Release(i, 1)
+		return nil, Attr{}, err
 	}
-	i.file, i.writable, i.opens = f, true, 1
 	return i, attr, nil
 }
 
@@ -251,16 +244,20 @@ func (v *Volume) Symlink(dir *Inode, name, target string, owner Owner) (*Inode, 
 
 // Mknod makes a device, a FIFO, a socket or an empty regular file.
 func (v *Volume) Mknod(dir *Inode, name string, mode uint32, rdev uint64, owner Owner) (*Inode, Attr, error) {
+	if typ := mode & store.ModeType; typ == store.ModeRegular || typ == 0 {
+		i, attr, err := v.Create(dir, name, mode, owner)
+		if err != nil {
+			return nil, Attr{}, err
+		}
+		if err := v.CloseFile(i); err != nil {
+			v.Release(i, 1)
+			return nil, Attr{}, err
+		}
+		return i, attr, nil
+	}
 	w, ct, err := v.writable(dir, name)
 	if err != nil {
 		return nil, Attr{}, err
-	}
-	if typ := mode & store.ModeType; typ == store.ModeRegular || typ == 0 {
-		i, attr, err := v.Create(dir, name, mode, owner)
-		if err == nil {
-			err = v.CloseFile(i)
-		}
-		return i, attr, err
 	}
 	node, attr, err := w.Mknod(dir.node, ct, mode, rdev, owner)
 	if err != nil {
@@ -280,8 +277,8 @@ func (v *Volume) Link(i, dir *Inode, name string) (Attr, error) {
 	if err != nil {
 		return Attr{}, v.report(err)
 	}
-	v.inode(i.node, attr.Mode)
-	return v.plainAttr(i, attr)
+	_, attr, err = v.found(i.node, attr)
+	return attr, err
 }
 
 // Unlink removes a name of an inode that is not a directory.

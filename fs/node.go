@@ -134,8 +134,10 @@ func (f *FS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse
 	s := f.make(&in.InHeader, &out.EntryOut, func(dir *Inode, o Owner) (*Inode, Attr, error) {
 		i, a, err := f.v.Create(dir, name, f.mode(dir, in.Mode, in.Umask), o)
 		if Errno(err) == syscall.EEXIST && in.Flags&syscall.O_EXCL == 0 {
-			// It is there since the kernel looked: another mount made it.
-			return f.openExisting(dir, name, in.Flags)
+			// It is there since the kernel looked: another mount made it. To
+			// open it here would be without a check of its permissions. After
+			// ESTALE the kernel looks again and opens what it finds.
+			err = syscall.ESTALE
 		}
 		return i, a, err
 	})
@@ -143,26 +145,6 @@ func (f *FS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse
 		f.opened(&out.OpenOut)
 	}
 	return s
-}
-
-func (f *FS) openExisting(dir *Inode, name string, flags uint32) (*Inode, Attr, error) {
-	i, a, err := f.v.Lookup(dir, name)
-	if err != nil {
-		return nil, a, err
-	}
-	if err = f.v.Open(i, flags&syscall.O_ACCMODE != syscall.O_RDONLY); err == nil && flags&syscall.O_TRUNC != 0 {
-		if err = f.v.Truncate(i, 0); err == nil {
-			a, err = f.v.Attr(i)
-		}
-		if err != nil {
-			f.v.CloseFile(i)
-		}
-	}
-	if err != nil {
-		f.v.Release(i, 1)
-		return nil, a, err
-	}
-	return i, a, nil
 }
 
 func (f *FS) Unlink(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {

@@ -11,7 +11,8 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"encfs": main,
+		"encfs":       main,
+		"mount.encfs": main,
 		// encfs init with passphrases that cost nothing.
 		"encinit": func() {
 			os.Args = append([]string{"encfs", "init", "--argon2-time", "1", "--argon2-memory", "64KiB", "--argon2-parallelism", "1"}, os.Args[1:]...)

@@ -32,12 +32,13 @@ func newMountCommand() *cobra.Command {
 	var r mountRequest
 	var pipeline pipelineFlags
 	var optionLists []string
-	var readOnly, allowOther bool
+	var readOnly, allowOther, fake bool
 	cmd := &cobra.Command{
 		Use:   "mount [flags] SOURCE MOUNTPOINT",
 		Short: "Mount a cipher directory",
 		Long: `Mount a cipher directory, in the background: the command returns once the mount
-answers. Messages of the mount go to the system log, or to --log.
+answers. Messages of the mount go to the system log, or to --log. For fstab(5),
+make a link /sbin/mount.encfs to this program and use the type encfs.
 
 The mount ends with "encfs umount MOUNTPOINT", or when its process gets SIGTERM
 while nobody uses it. A second signal takes away a mount that is in use.`,
@@ -58,6 +59,9 @@ while nobody uses it. A second signal takes away a mount that is in use.`,
 			if r.pipeline, err = pipeline.parse(); err != nil {
 				return err
 			}
+			if fake {
+				return nil
+			}
 			return mount(r, consoleOf(cmd))
 		},
 	}
@@ -69,6 +73,8 @@ while nobody uses it. A second signal takes away a mount that is in use.`,
 	flags.BoolVar(&r.showBad, "show-bad", false, "show entries whose names do not decode, with \" (undecodable)\" behind")
 	flags.StringVar(&r.log, "log", "", "append messages to `FILE` rather than the system log")
 	flags.StringArrayVarP(&optionLists, "options", "o", nil, "options as in fstab(5), `OPT[,OPT]...`: "+mountOptionsHelp)
+	flags.BoolVar(&fake, "fake", false, "check the arguments and mount nothing")
+	flags.MarkHidden("fake") // for mount(8)
 	pipeline.add(flags)
 	r.keys.add(flags)
 	return cmd
@@ -162,7 +168,7 @@ func startServer(o serveOrder, mk *keys.MasterKey) error {
 	defer answerW.Close()
 
 	server := exec.Command("/proc/self/exe", "serve", "--", o.Source, o.MountPoint)
-	server.Args[0] = os.Args[0]
+	server.Args[0] = "encfs" // by whatever name we were called
 	server.Dir = "/"
 	server.ExtraFiles = []*os.File{orderR, answerW} // orderFD, answerFD
 	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

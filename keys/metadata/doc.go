@@ -11,8 +11,8 @@
 //	.fscrypt/protectors/DESCRIPTOR             a protector
 //	.fscrypt/protectors/DESCRIPTOR.link        where a protector of another file system is
 //
-// [Dir.Unlock] opens a policy with the protector that a secret fits. It is the same as
-// unlocking a protector, and then the policy with the protector key:
+// A policy is opened by unlocking one of its protectors, and then the policy with
+// the protector key:
 //
 //	protector, err := dir.Protector(policy.Protectors()[0])
 //	protectorKey, err := protector.Unlock(passphrase)
