@@ -108,6 +108,7 @@ func (v *Volume) status() ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"queue":    queue,
 		"driver":   v.ContentsDriver(),
+		"selftest": v.opts.Drivers.SelfTests().String(),
 		"readonly": v.ReadOnly(),
 		"shared":   v.opts.Shared,
 	})

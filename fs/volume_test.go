@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"encfs/cpufeat"
 	"encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/fs/store"
@@ -28,6 +27,7 @@ var testPolicies = []struct {
 }{
 	{"aes-256-xts", keys.AES256XTS, keys.AES256CTS},
 	{"aes-256-hctr2", keys.AES256XTS, keys.AES256HCTR2},
+	{"sm4", keys.SM4XTS, keys.SM4CTS},
 	{"adiantum", keys.Adiantum, keys.Adiantum},
 	{"aes-128-cbc-essiv", keys.AES128CBCESSIV, keys.AES128CTS},
 }
@@ -74,9 +74,6 @@ func openTree(t testing.TB, dir string, o fs.Options, so dirstore.Options) (*fs.
 	}
 	ring := new(keys.Keyring)
 	ring.Add(k)
-	if o.Features == 0 {
-		o.Features = cpufeat.Host()
-	}
 	v, err := fs.NewVolume(st, ring, o)
 	if err != nil {
 		t.Fatal(err)

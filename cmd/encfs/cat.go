@@ -14,6 +14,7 @@ import (
 
 func newCatCommand() *cobra.Command {
 	var keys keyFlags
+	var drivers driverFlags
 	cmd := &cobra.Command{
 		Use:   "cat [flags] SOURCE PATH...",
 		Short: "Write files to standard output without mounting",
@@ -21,7 +22,7 @@ func newCatCommand() *cobra.Command {
 relative to the root of SOURCE. Needs neither FUSE nor root.`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := openForReading(args[0], &keys, consoleOf(cmd))
+			v, err := openForReading(args[0], &keys, &drivers, consoleOf(cmd))
 			if err != nil {
 				return err
 			}
@@ -30,6 +31,7 @@ relative to the root of SOURCE. Needs neither FUSE nor root.`,
 		},
 	}
 	keys.add(cmd.Flags())
+	drivers.add(cmd.Flags())
 	return cmd
 }
 

@@ -7,7 +7,6 @@ import (
 	"syscall"
 
 	"encfs/decrypt"
-	"encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/fs/store"
 	"encfs/keys"
@@ -25,6 +24,8 @@ const (
 	exitMetadata    = 13 // key metadata missing or damaged
 	exitUnsupported = 14 // needs a feature that encfs does not have
 	exitBusy        = 15
+	exitSelfTest    = 20 // a self-test failed and nothing could take the driver's place
+	exitProblems    = 26 // what was to be checked has problems
 )
 
 // A failure is an error that a command found itself, with its exit code and, in
@@ -103,6 +104,9 @@ func classify(err error) (code int, hint string) {
 	if _, ok := errors.AsType[*metadata.LinkError](err); ok {
 		return exitMetadata, "say with --metadata where that is"
 	}
+	if _, ok := errors.AsType[*decrypt.UnusableError](err); ok {
+		return exitUnsupported, ""
+	}
 	if _, ok := errors.AsType[*metadata.MemoryError](err); ok {
 		return exitFailure, "free some memory, or open with --key-file"
 	}
@@ -117,8 +121,10 @@ func classify(err error) (code int, hint string) {
 		return exitSource, "restore it from a backup"
 	case errors.Is(err, keys.ErrUnsupportedPolicy), errors.Is(err, decrypt.ErrNoDriver):
 		return exitUnsupported, ""
-	case errors.Is(err, fs.ErrDriverUnusable):
-		return exitUsage, "leave out --driver or --clear-cpu"
+	case errors.Is(err, decrypt.ErrSelfTest):
+		return exitSelfTest, "the CPU or the program is faulty; encfs selftest tells more"
+	case errors.Is(err, decrypt.ErrNoSelfTests):
+		return exitUnsupported, ""
 	case errors.Is(err, keys.ErrPassphrase), errors.Is(err, keys.ErrKeyFile), errors.Is(err, keys.ErrNoKey):
 		return exitKey, ""
 	}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"encfs/decrypt"
-	encfs "encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/fs/store"
 	"encfs/keys"
@@ -27,7 +26,9 @@ func TestClassify(t *testing.T) {
 		{"failure", failf(exitBusy, "", "x"), exitBusy},
 		{"failure of another error", failf(exitMountPoint, "", "%w", keys.ErrNoKey), exitMountPoint},
 		{"usage", usagef("x"), exitUsage},
-		{"driver and CPU", encfs.ErrDriverUnusable, exitUsage},
+		{"driver and CPU", &decrypt.UnusableError{}, exitUnsupported},
+		{"self-test", decrypt.ErrSelfTest, exitSelfTest},
+		{"no self-tests", decrypt.ErrNoSelfTests, exitUnsupported},
 		{"no cipher directory", dirstore.ErrNotCipherDir, exitSource},
 		{"root header", &store.DamagedError{Path: ".encfs-dir", Detail: "x"}, exitSource},
 		{"other header", &store.DamagedError{Path: "a/.encfs-dir", Detail: "x"}, exitFailure},

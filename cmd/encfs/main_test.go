@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"encfs/decrypt"
 )
 
 func TestMain(m *testing.M) {
@@ -36,13 +39,17 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition answers [fuse], whether this user can mount, and [root].
+// condition answers [fuse], whether this user can mount, [root], and [selftest],
+// whether the program was built with self-tests.
 func condition(name string) (bool, error) {
 	switch name {
 	case "fuse":
 		return checkFUSE(false) == nil, nil
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "selftest":
+		d, err := decrypt.LookupName("xts-aes-generic")
+		return !errors.Is(d.SelfTest(false), decrypt.ErrNoSelfTests), err
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }

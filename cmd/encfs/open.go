@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"encfs/cpufeat"
 	"encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/keys"
@@ -156,8 +155,21 @@ func openVolume(source string, mk *keys.MasterKey, readOnly, lock bool, o fs.Opt
 
 // openForReading asks for the key of a source and opens it without FUSE, for
 // commands that only read. It may be mounted at the same time.
-func openForReading(source string, k *keyFlags, c console) (*fs.Volume, error) {
+func openForReading(source string, k *keyFlags, f *driverFlags, c console) (*fs.Volume, error) {
+	drivers, err := f.parse()
+	if err != nil {
+		return nil, err
+	}
 	if err := keys.DisableCoreDumps(); err != nil {
+		return nil, err
+	}
+	policy, err := readPolicy(source)
+	if err != nil {
+		return nil, err
+	}
+	log := foregroundLog(c.err)
+	table, err := drivers.forPolicy(policy, log)
+	if err != nil {
 		return nil, err
 	}
 	mk, err := unlockSource(source, k, c)
@@ -165,7 +177,7 @@ func openForReading(source string, k *keyFlags, c console) (*fs.Volume, error) {
 		return nil, err
 	}
 	return openVolume(source, mk, true, false, fs.Options{
-		Features: cpufeat.Host(), Shared: true, Log: foregroundLog(c.err),
+		Drivers: table, Shared: true, Log: log,
 	})
 }
 

@@ -47,6 +47,9 @@ func newRootCommand() *cobra.Command {
 		newLsCommand(),
 		newCatCommand(),
 		newPasswdCommand(),
+		newDriversCommand(),
+		newCPUCommand(),
+		newSelftestCommand(),
 		newVersionCommand(),
 		newServeCommand(),
 	)

@@ -94,13 +94,13 @@ func serve(o serveOrder, mk *keys.MasterKey, log *slog.Logger, ready func() erro
 		return err
 	}
 	defer queue.Close()
-	features, err := o.Pipeline.features()
+	drivers, err := o.Pipeline.Drivers.table(log)
 	if err != nil {
 		mk.Close()
 		return err
 	}
 	v, err := openVolume(o.Source, mk, o.ReadOnly, true, fs.Options{
-		Queue: queue, Features: features, Driver: o.Pipeline.Driver,
+		Queue: queue, Drivers: drivers,
 		Shared: o.Shared, ShowBad: o.ShowBad, Log: log,
 	})
 	if err != nil {
