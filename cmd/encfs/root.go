@@ -50,6 +50,7 @@ func newRootCommand() *cobra.Command {
 		newDriversCommand(),
 		newCPUCommand(),
 		newSelftestCommand(),
+		newBenchCommand(),
 		newVersionCommand(),
 		newServeCommand(),
 	)
