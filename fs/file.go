@@ -161,11 +161,15 @@ func (v *Volume) Sync(i *Inode, dataOnly bool) error {
 	if v.writer == nil {
 		return nil
 	}
-	if err := v.Open(i, true); err != nil {
-		return err
-	}
-	defer v.CloseFile(i)
 	i.mu.RLock()
+	if i.writer == nil {
+		i.mu.RUnlock()
+		if err := v.Open(i, true); err != nil {
+			return err
+		}
+		defer v.CloseFile(i)
+		i.mu.RLock()
+	}
 	defer i.mu.RUnlock()
 	return v.report(i.writer.Sync(dataOnly))
 }

@@ -50,10 +50,15 @@ func (v *Volume) entry(dir *Inode, e DirEntry) (*Inode, Attr, error) {
 	return v.lookup(dir, e.sealed)
 }
 
-// found returns the inode of a node that was looked up.
+// found returns the inode of a node that was looked up, with one reference more.
 func (v *Volume) found(node store.Node, attr Attr) (*Inode, Attr, error) {
 	i := v.inode(node, attr.Mode)
-	attr, err := v.plainAttr(i, attr)
+	var err error
+	if i.isOpen() {
+		attr, err = v.Attr(i) // the size may have been one in the middle of a change
+	} else {
+		attr, err = v.plainAttr(i, attr)
+	}
 	if err != nil {
 		v.Release(i, 1)
 		return nil, Attr{}, err
@@ -99,14 +104,11 @@ func join(dir, lower string) string {
 
 // Attr returns the attributes of an inode.
 func (v *Volume) Attr(i *Inode) (Attr, error) {
-	if i.typ == store.ModeRegular && !v.opts.Shared {
-		i.mu.RLock()
-		f := i.file
-		if f != nil {
-			defer i.mu.RUnlock()
-			return f.Attr()
-		}
-		i.mu.RUnlock()
+	// Not while the contents change: the store may go through other sizes.
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	if i.file != nil {
+		return i.file.Attr()
 	}
 	attr, err := v.store.Attr(i.node)
 	if err != nil {
