@@ -94,7 +94,8 @@ type Store interface {
 	Context(node Node) ([]byte, error)
 	// Readlink returns the encrypted target of a symbolic link.
 	Readlink(node Node) ([]byte, error)
-	// Open opens a regular file. With write set, which only a store that
+	// Open opens a regular file, also one that has lost its last name since it was
+	// found. With write set, which only a store that
 	// implements Writer takes, the result is a FileWriter.
 	Open(node Node, write bool) (File, error)
 	// Statfs describes the space of the store.
