@@ -147,9 +147,9 @@ func (v *Volume) reload(i *Inode) error {
 	return v.setContents(i, i.file.Context())
 }
 
-// newContext returns a context with the policy of the root and a new nonce.
-func (v *Volume) newContext() []byte {
-	c := keys.Context{Policy: v.policy}
+// newContext returns a context with a new nonce.
+func newContext(p keys.Policy) []byte {
+	c := keys.Context{Policy: p}
 	rand.Read(c.Nonce[:])
 	return c.Marshal()
 }

@@ -222,7 +222,7 @@ type Writer interface {
 	// Mkdir makes a directory with the given context.
 	Mkdir(dir Node, name []byte, mode uint32, owner Owner, context []byte) (Node, Attr, error)
 	// Symlink makes a symbolic link with an encrypted target. Of the context
-	// only the nonce is stored; its policy is that of the root.
+	// only the nonce is stored; its policy is that of dir.
 	Symlink(dir Node, name, target []byte, owner Owner, context []byte) (Node, Attr, error)
 	// Mknod makes a device, a FIFO or a socket; mode holds its type.
 	Mknod(dir Node, name []byte, mode uint32, rdev uint64, owner Owner) (Node, Attr, error)
