@@ -63,7 +63,7 @@ func checkUnits(dst, src []byte, unitSize int, ivs []byte, multiple, ivSize int)
 	if len(ivs) != units*ivSize {
 		panic(fmt.Sprintf("decrypt: %d bytes of IVs for %d data units, want %d for each", len(ivs), units, ivSize))
 	}
-	if last := len(src) - (units-1)*unitSize; last < blockSize || last%multiple != 0 {
+	if last := len(src) - (units-1)*unitSize; units == 0 || last < blockSize || last%multiple != 0 {
 		panic(fmt.Sprintf("decrypt: %d bytes in data units of %d: the last is less than %d or not a multiple of %d", len(src), unitSize, blockSize, multiple))
 	}
 	checkBuffers(dst, src)
