@@ -122,3 +122,24 @@ func TestLookup(t *testing.T) {
 		}
 	}
 }
+
+// With advice against ZMM registers, a driver that uses them is the last resort.
+func TestPreferYMM(t *testing.T) {
+	for _, d := range Drivers() {
+		if got := d.PriorityOn(d.Needs); got != d.Priority {
+			t.Errorf("%s: priority %d without advice, want %d", d.Name, got, d.Priority)
+		}
+		want := d.Priority
+		if d.Needs.Has(cpufeat.AVX512F) {
+			want = 1
+		}
+		have := d.Needs | cpufeat.PreferYMM
+		if got := d.PriorityOn(have); got != want {
+			t.Errorf("%s: priority %d with advice against ZMM, want %d", d.Name, got, want)
+		}
+		best, err := Lookup(d.Algorithm, have)
+		if err != nil || best.Needs.Has(cpufeat.AVX512F) {
+			t.Errorf("Lookup(%q, %v): got %s, %v", d.Algorithm, have, best.Name, err)
+		}
+	}
+}

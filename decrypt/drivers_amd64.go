@@ -4,7 +4,14 @@ package decrypt
 
 import "encfs/cpufeat"
 
+// What drivers need beyond the features that are in a name.
+const (
+	needsVAESAVX512 = cpufeat.VAES | cpufeat.VPCLMULQDQ | cpufeat.BMI2 |
+		cpufeat.AVX512F | cpufeat.AVX512BW | cpufeat.AVX512VL
+)
+
 // assemblyDrivers are the drivers that need amd64.
 var assemblyDrivers = []Driver{
+	{"xts(aes)", "xts-aes-vaes-avx512", 800, needsVAESAVX512, newXTSVAESAVX512},
 	{"xts(aes)", "xts-aes-aesni", 401, cpufeat.AES, newXTSAESNI},
 }

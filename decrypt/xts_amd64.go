@@ -5,6 +5,11 @@ package decrypt
 // newXTSAESNI is newXTSAsm for CPUs with AES-NI.
 func newXTSAESNI(key []byte) (Cipher, error) { return newXTSAsm(key, subWordAESNI, xtsAESNI) }
 
+// newXTSVAESAVX512 is newXTSAsm for CPUs with VAES and AVX-512.
+func newXTSVAESAVX512(key []byte) (Cipher, error) {
+	return newXTSAsm(key, subWordAESNI, xtsVAESAVX512)
+}
+
 // subWordAESNI is SubWord of FIPS 197, section 5.2. Needs AES-NI.
 //
 //go:noescape
@@ -14,3 +19,9 @@ func subWordAESNI(x uint32) uint32
 //
 //go:noescape
 func xtsAESNI(k *xtsKeys, dst, src *byte, n, unitSize int, ivs *byte, decrypt bool)
+
+// xtsVAESAVX512 is an xtsCode. Needs VAES, VPCLMULQDQ, AVX-512 F, BW and VL, and
+// BMI2.
+//
+//go:noescape
+func xtsVAESAVX512(k *xtsKeys, dst, src *byte, n, unitSize int, ivs *byte, decrypt bool)
