@@ -6,6 +6,7 @@ import "encfs/cpufeat"
 
 // What drivers need beyond the features that are in a name.
 const (
+	needsVAESAVX2   = cpufeat.VAES | cpufeat.VPCLMULQDQ | cpufeat.AVX2
 	needsVAESAVX512 = cpufeat.VAES | cpufeat.VPCLMULQDQ | cpufeat.BMI2 |
 		cpufeat.AVX512F | cpufeat.AVX512BW | cpufeat.AVX512VL
 )
@@ -13,5 +14,7 @@ const (
 // assemblyDrivers are the drivers that need amd64.
 var assemblyDrivers = []Driver{
 	{"xts(aes)", "xts-aes-vaes-avx512", 800, needsVAESAVX512, newXTSVAESAVX512},
+	{"xts(aes)", "xts-aes-vaes-avx2", 600, needsVAESAVX2, newXTSVAESAVX2},
+	{"xts(aes)", "xts-aes-aesni-avx", 500, cpufeat.AES | cpufeat.AVX, newXTSAESNIAVX},
 	{"xts(aes)", "xts-aes-aesni", 401, cpufeat.AES, newXTSAESNI},
 }
