@@ -4,7 +4,9 @@
 #include "textflag.h"
 
 // AES-XTS with the AES instructions in their SSE encoding, eight blocks at a
-// time: the instructions take a few cycles each but are pipelined.
+// time: the instructions take a few cycles each but are pipelined. The tweaks of
+// the next eight are computed between the rounds, so that at no time the other
+// units wait for those that do AES, or these for the others.
 //
 // Sources: FIPS 197 and IEEE 1619; the instructions from the Intel 64 and IA-32
 // Architectures Software Developer's Manual, volume 2, and Gueron, "Intel
@@ -17,30 +19,29 @@ GLOBL xtsPoly<>(SB), RODATA|NOPTR, $16
 
 // func subWordAESNI(x uint32) uint32
 TEXT ·subWordAESNI(SB), NOSPLIT, $0-12
-	MOVL x+0(FP), AX
-	SHLQ $32, AX
-	MOVQ AX, X0
+	MOVL            x+0(FP), AX
+	SHLQ            $32, AX
+	MOVQ            AX, X0
 	AESKEYGENASSIST $0, X0, X0 // the lowest word is SubWord of the second
-	MOVQ X0, AX
-	MOVL AX, ret+8(FP)
+	MOVQ            X0, AX
+	MOVL            AX, ret+8(FP)
 	RET
 
-// DOUBLE multiplies the tweak X8 by x, with X9 for its carries.
-#define DOUBLE \
-	PSHUFD $0x13, X8, X9; \
-	PSRAL  $31, X9;       \
-	PAND   X10, X9;       \
-	PADDQ  X8, X8;        \
-	PXOR   X9, X8
+// TWEAK saves the tweak X8 as that of block i of the next eight and multiplies it
+// by x.
+#define TWEAK(i) \
+	MOVAPS X8, (i*16)(R14); \
+	PSHUFD $0x13, X8, X9;   \
+	PSRAL  $31, X9;         \
+	PAND   X10, X9;         \
+	PADDQ  X8, X8;          \
+	PXOR X9, X8
 
-// LOAD begins block i of eight in X: it adds the tweak, which it saves, and the
-// first round key.
+// LOAD begins block i of eight in X: it adds the first round key and the tweak.
 #define LOAD(i, X) \
 	MOVUPS (i*16)(SI), X;  \
-	MOVAPS X8, (i*16)(R13); \
 	PXOR   X11, X;         \
-	PXOR   X8, X;          \
-	DOUBLE
+	PXOR (i*16)(R13), X
 
 // STORE ends block i of eight.
 #define STORE(i, X) \
@@ -57,36 +58,57 @@ TEXT ·subWordAESNI(SB), NOSPLIT, $0-12
 	AESOP  X11, X4;         \
 	AESOP  X11, X5;         \
 	AESOP  X11, X6;         \
-	AESOP  X11, X7
+	AESOP X11, X7
 
-// ROUND is round i, with the round keys at K, of the block X.
-#define ROUND(AESOP, K, i, X) \
-	MOVUPS (i*16)(K), X11; \
-	AESOP  X11, X
+// FIRST4 are the four rounds that only AES-256 has, LAST10 the others.
+#define FIRST4(ROUND, AESOP) \
+	ROUND(AESOP, 1); \
+	ROUND(AESOP, 2); \
+	ROUND(AESOP, 3); \
+	ROUND(AESOP, 4)
 
-// LAST10 is what AES-128 and AES-256 have in common: all but the first four
-// rounds.
-#define LAST10(ROUNDS, AESOP, AESLAST) \
-	ROUNDS(AESOP, 5);  \
-	ROUNDS(AESOP, 6);  \
-	ROUNDS(AESOP, 7);  \
-	ROUNDS(AESOP, 8);  \
-	ROUNDS(AESOP, 9);  \
-	ROUNDS(AESOP, 10); \
-	ROUNDS(AESOP, 11); \
-	ROUNDS(AESOP, 12); \
-	ROUNDS(AESOP, 13); \
-	ROUNDS(AESLAST, 14)
+#define LAST10(ROUND, AESOP, AESLAST) \
+	ROUND(AESOP, 5);  \
+	ROUND(AESOP, 6);  \
+	ROUND(AESOP, 7);  \
+	ROUND(AESOP, 8);  \
+	ROUND(AESOP, 9);  \
+	ROUND(AESOP, 10); \
+	ROUND(AESOP, 11); \
+	ROUND(AESOP, 12); \
+	ROUND(AESOP, 13); \
+	ROUND(AESLAST, 14)
 
-#define FIRST4(ROUNDS, AESOP) \
-	ROUNDS(AESOP, 1); \
-	ROUNDS(AESOP, 2); \
-	ROUNDS(AESOP, 3); \
-	ROUNDS(AESOP, 4)
+// LAST10TWEAKS are the last ten rounds of eight blocks, with the tweaks of the
+// next eight.
+#define LAST10TWEAKS(AESOP, AESLAST) \
+	ROUND8(AESOP, 5);  \
+	TWEAK(0);          \
+	ROUND8(AESOP, 6);  \
+	TWEAK(1);          \
+	ROUND8(AESOP, 7);  \
+	TWEAK(2);          \
+	ROUND8(AESOP, 8);  \
+	TWEAK(3);          \
+	ROUND8(AESOP, 9);  \
+	TWEAK(4);          \
+	ROUND8(AESOP, 10); \
+	TWEAK(5);          \
+	ROUND8(AESOP, 11); \
+	TWEAK(6);          \
+	ROUND8(AESOP, 12); \
+	TWEAK(7);          \
+	ROUND8(AESOP, 13); \
+	ROUND8(AESLAST, 14)
 
-// ROUND1 and ROUNDT are for single blocks: of data, and of a tweak.
-#define ROUND1(AESOP, i) ROUND(AESOP, R9, i, X0)
-#define ROUNDT(AESOP, i) ROUND(AESOP, AX, i, X12)
+// ROUND1 and ROUNDT are round i of one block and of the next data unit's tweak.
+#define ROUND1(AESOP, i) \
+	MOVUPS (i*16)(R9), X11; \
+	AESOP X11, X0
+
+#define ROUNDT(AESOP, i) \
+	MOVUPS (i*16)(AX), X11; \
+	AESOP X11, X12
 
 // func xtsAESNI(k *xtsKeys, dst, src *byte, n, unitSize int, ivs *byte, decrypt bool)
 //
@@ -101,14 +123,15 @@ TEXT ·subWordAESNI(SB), NOSPLIT, $0-12
 //	R10  IV of the next data unit
 //	R11  bytes left of the present data unit
 //	R12  bytes in the next data unit
-//	R13  eight tweaks on the stack, aligned to 16
+//	R13  tweaks of the present eight blocks: on the stack, aligned to 16
+//	R14  tweaks of the next eight
 //	X0-7 blocks
-//	X8   tweak of the next block
+//	X8   tweak
 //	X9   carries
 //	X10  xtsPoly
 //	X11  a round key
 //	X12  tweak of the next data unit's first block
-TEXT ·xtsAESNI(SB), NOSPLIT, $144-49
+TEXT ·xtsAESNI(SB), NOSPLIT, $272-49
 	MOVQ    k+0(FP), AX
 	MOVQ    dst+8(FP), DI
 	MOVQ    src+16(FP), SI
@@ -122,8 +145,9 @@ TEXT ·xtsAESNI(SB), NOSPLIT, $144-49
 	TESTQ   R8, R8
 	CMOVQNE R11, R9
 	LEAQ    xtsKeys_tweak(AX), AX
-	LEAQ    tweaks-144+15(SP), R13
+	LEAQ    tweaks-272+15(SP), R13
 	ANDQ    $~15, R13
+	LEAQ    128(R13), R14
 	MOVUPS  xtsPoly<>(SB), X10
 
 	// Before the first data unit there is one of no bytes, so that its tweak
@@ -136,7 +160,7 @@ TEXT ·xtsAESNI(SB), NOSPLIT, $144-49
 unit:
 	MOVAPS X12, X8
 	TESTQ  R12, R12
-	JZ     blocks
+	JZ     tweaks
 	MOVUPS (R10), X12
 	ADDQ   $16, R10
 	MOVUPS (AX)(CX*1), X11
@@ -148,11 +172,22 @@ unit:
 shortTweak:
 	LAST10(ROUNDT, AESENC, AESENCLAST)
 
-blocks:
-	SUBQ $128, R11
-	JLT  rest
+tweaks:
+	TESTQ R11, R11
+	JZ    next
+	TWEAK(0)
+	TWEAK(1)
+	TWEAK(2)
+	TWEAK(3)
+	TWEAK(4)
+	TWEAK(5)
+	TWEAK(6)
+	TWEAK(7)
+	SUBQ  $128, R11
+	JLT   rest
 
-eight:
+blocks8:
+	XCHGQ  R13, R14
 	MOVUPS (R9)(CX*1), X11
 	LOAD(0, X0)
 	LOAD(1, X1)
@@ -170,7 +205,7 @@ eight:
 	FIRST4(ROUND8, AESENC)
 
 shortEncrypt8:
-	LAST10(ROUND8, AESENC, AESENCLAST)
+	LAST10TWEAKS(AESENC, AESENCLAST)
 	JMP store8
 
 decrypt8:
@@ -179,7 +214,7 @@ decrypt8:
 	FIRST4(ROUND8, AESDEC)
 
 shortDecrypt8:
-	LAST10(ROUND8, AESDEC, AESDECLAST)
+	LAST10TWEAKS(AESDEC, AESDECLAST)
 
 store8:
 	STORE(0, X0)
@@ -192,18 +227,21 @@ store8:
 	STORE(7, X7)
 	ADDQ $128, DI
 	SUBQ $128, R11
-	JGE  eight
+	JGE  blocks8
 
 rest:
 	ADDQ $128, R11
 	JZ   next
 
-one:
+	// One block at a time; R15 points to its tweak.
+	MOVQ R14, R15
+
+block:
 	MOVUPS (SI), X0
 	ADDQ   $16, SI
 	MOVUPS (R9)(CX*1), X11
 	PXOR   X11, X0
-	PXOR   X8, X0
+	PXOR   (R15), X0
 	TESTQ  R8, R8
 	JNZ    decrypt1
 	TESTQ  CX, CX
@@ -223,12 +261,12 @@ shortDecrypt1:
 	LAST10(ROUND1, AESDEC, AESDECLAST)
 
 store1:
-	PXOR   X8, X0
+	PXOR   (R15), X0
+	ADDQ   $16, R15
 	MOVUPS X0, (DI)
 	ADDQ   $16, DI
-	DOUBLE
 	SUBQ   $16, R11
-	JNZ    one
+	JNZ    block
 
 next:
 	MOVQ    R12, R11
@@ -242,11 +280,19 @@ next:
 	// The stack is not to keep tweaks.
 	PXOR   X0, X0
 	MOVAPS X0, 0(R13)
+	MOVAPS X0, 0(R14)
 	MOVAPS X0, 16(R13)
+	MOVAPS X0, 16(R14)
 	MOVAPS X0, 32(R13)
+	MOVAPS X0, 32(R14)
 	MOVAPS X0, 48(R13)
+	MOVAPS X0, 48(R14)
 	MOVAPS X0, 64(R13)
+	MOVAPS X0, 64(R14)
 	MOVAPS X0, 80(R13)
+	MOVAPS X0, 80(R14)
 	MOVAPS X0, 96(R13)
+	MOVAPS X0, 96(R14)
 	MOVAPS X0, 112(R13)
+	MOVAPS X0, 112(R14)
 	RET

@@ -4,33 +4,31 @@
 #include "textflag.h"
 
 // AES-XTS with the AES instructions on XMM registers in their VEX encoding, eight
-// blocks at a time. The three operands save copies, and memory need not be
-// aligned.
+// blocks at a time. As in xtsAESNI, the tweaks of the next eight are computed
+// between the rounds.
 //
 // Sources: FIPS 197 and IEEE 1619; the instructions from the Intel 64 and IA-32
-// Architectures Software Developer's Manual, volume 2, and Gueron, "Intel
-// Advanced Encryption Standard (AES) New Instructions Set", 2010.
+// Architectures Software Developer's Manual, volume 2.
 
 // Carries of a tweak's halves: 0x87 is x^7 + x^2 + x + 1, which is x^128.
 DATA xtsPoly<>+0(SB)/8, $0x87
 DATA xtsPoly<>+8(SB)/8, $1
 GLOBL xtsPoly<>(SB), RODATA|NOPTR, $16
 
-// DOUBLE multiplies the tweak X8 by x, with X9 for its carries.
-#define DOUBLE \
-	VPSHUFD $0x13, X8, X9; \
-	VPSRAD  $31, X9, X9;   \
-	VPAND   X10, X9, X9;   \
-	VPADDQ  X8, X8, X8;    \
-	VPXOR   X9, X8, X8
+// TWEAK saves the tweak X8 as that of block i of the next eight and multiplies it
+// by x.
+#define TWEAK(i) \
+	VMOVDQA X8, (i*16)(R14); \
+	VPSHUFD $0x13, X8, X9;   \
+	VPSRAD  $31, X9, X9;     \
+	VPAND   X10, X9, X9;     \
+	VPADDQ  X8, X8, X8;      \
+	VPXOR X9, X8, X8
 
-// LOAD begins block i of eight in X: it adds the tweak, which it saves, and the
-// first round key.
+// LOAD begins block i of eight in X: it adds the first round key and the tweak.
 #define LOAD(i, X) \
-	VPXOR   (i*16)(SI), X11, X; \
-	VMOVDQA X8, (i*16)(R13);    \
-	VPXOR   X8, X, X;           \
-	DOUBLE
+	VPXOR (i*16)(SI), X11, X; \
+	VPXOR (i*16)(R13), X, X
 
 // STORE ends block i of eight.
 #define STORE(i, X) \
@@ -40,41 +38,62 @@ GLOBL xtsPoly<>(SB), RODATA|NOPTR, $16
 // ROUND8 is round i of eight blocks.
 #define ROUND8(AESOP, i) \
 	VMOVDQU (i*16)(R9), X11; \
-	AESOP   X11, X0, X0;      \
-	AESOP   X11, X1, X1;      \
-	AESOP   X11, X2, X2;      \
-	AESOP   X11, X3, X3;      \
-	AESOP   X11, X4, X4;      \
-	AESOP   X11, X5, X5;      \
-	AESOP   X11, X6, X6;      \
-	AESOP   X11, X7, X7
+	AESOP   X11, X0, X0;     \
+	AESOP   X11, X1, X1;     \
+	AESOP   X11, X2, X2;     \
+	AESOP   X11, X3, X3;     \
+	AESOP   X11, X4, X4;     \
+	AESOP   X11, X5, X5;     \
+	AESOP   X11, X6, X6;     \
+	AESOP X11, X7, X7
 
-// ROUND1 and ROUNDT are for single blocks: of data, and of a tweak.
+// FIRST4 are the four rounds that only AES-256 has, LAST10 the others.
+#define FIRST4(ROUND, AESOP) \
+	ROUND(AESOP, 1); \
+	ROUND(AESOP, 2); \
+	ROUND(AESOP, 3); \
+	ROUND(AESOP, 4)
+
+#define LAST10(ROUND, AESOP, AESLAST) \
+	ROUND(AESOP, 5);  \
+	ROUND(AESOP, 6);  \
+	ROUND(AESOP, 7);  \
+	ROUND(AESOP, 8);  \
+	ROUND(AESOP, 9);  \
+	ROUND(AESOP, 10); \
+	ROUND(AESOP, 11); \
+	ROUND(AESOP, 12); \
+	ROUND(AESOP, 13); \
+	ROUND(AESLAST, 14)
+
+// LAST10TWEAKS are the last ten rounds of eight blocks, with the tweaks of the
+// next eight.
+#define LAST10TWEAKS(AESOP, AESLAST) \
+	ROUND8(AESOP, 5);  \
+	TWEAK(0);          \
+	ROUND8(AESOP, 6);  \
+	TWEAK(1);          \
+	ROUND8(AESOP, 7);  \
+	TWEAK(2);          \
+	ROUND8(AESOP, 8);  \
+	TWEAK(3);          \
+	ROUND8(AESOP, 9);  \
+	TWEAK(4);          \
+	ROUND8(AESOP, 10); \
+	TWEAK(5);          \
+	ROUND8(AESOP, 11); \
+	TWEAK(6);          \
+	ROUND8(AESOP, 12); \
+	TWEAK(7);          \
+	ROUND8(AESOP, 13); \
+	ROUND8(AESLAST, 14)
+
+// ROUND1 and ROUNDT are round i of one block and of the next data unit's tweak.
 #define ROUND1(AESOP, i) \
 	AESOP (i*16)(R9), X0, X0
 
 #define ROUNDT(AESOP, i) \
 	AESOP (i*16)(AX), X12, X12
-
-// LAST10 is what AES-128 and AES-256 have in common: all but the first four
-// rounds.
-#define LAST10(ROUNDS, AESOP, AESLAST) \
-	ROUNDS(AESOP, 5);  \
-	ROUNDS(AESOP, 6);  \
-	ROUNDS(AESOP, 7);  \
-	ROUNDS(AESOP, 8);  \
-	ROUNDS(AESOP, 9);  \
-	ROUNDS(AESOP, 10); \
-	ROUNDS(AESOP, 11); \
-	ROUNDS(AESOP, 12); \
-	ROUNDS(AESOP, 13); \
-	ROUNDS(AESLAST, 14)
-
-#define FIRST4(ROUNDS, AESOP) \
-	ROUNDS(AESOP, 1); \
-	ROUNDS(AESOP, 2); \
-	ROUNDS(AESOP, 3); \
-	ROUNDS(AESOP, 4)
 
 // func xtsAESNIAVX(k *xtsKeys, dst, src *byte, n, unitSize int, ivs *byte, decrypt bool)
 //
@@ -89,14 +108,15 @@ GLOBL xtsPoly<>(SB), RODATA|NOPTR, $16
 //	R10  IV of the next data unit
 //	R11  bytes left of the present data unit
 //	R12  bytes in the next data unit
-//	R13  eight tweaks on the stack, aligned to 16
+//	R13  tweaks of the present eight blocks: on the stack, aligned to 16
+//	R14  tweaks of the next eight
 //	X0-7 blocks
-//	X8   tweak of the next block
+//	X8   tweak
 //	X9   carries
 //	X10  xtsPoly
 //	X11  a round key
 //	X12  tweak of the next data unit's first block
-TEXT ·xtsAESNIAVX(SB), NOSPLIT, $144-49
+TEXT ·xtsAESNIAVX(SB), NOSPLIT, $272-49
 	MOVQ    k+0(FP), AX
 	MOVQ    dst+8(FP), DI
 	MOVQ    src+16(FP), SI
@@ -110,9 +130,10 @@ TEXT ·xtsAESNIAVX(SB), NOSPLIT, $144-49
 	TESTQ   R8, R8
 	CMOVQNE R11, R9
 	LEAQ    xtsKeys_tweak(AX), AX
-	LEAQ    tweaks-144+15(SP), R13
+	LEAQ    tweaks-272+15(SP), R13
 	ANDQ    $~15, R13
-	VMOVDQU  xtsPoly<>(SB), X10
+	LEAQ    128(R13), R14
+	VMOVDQU xtsPoly<>(SB), X10
 
 	// Before the first data unit there is one of no bytes, so that its tweak
 	// too is encrypted while the one before it is in flight.
@@ -123,23 +144,34 @@ TEXT ·xtsAESNIAVX(SB), NOSPLIT, $144-49
 
 unit:
 	VMOVDQA X12, X8
-	TESTQ  R12, R12
-	JZ     blocks
+	TESTQ   R12, R12
+	JZ      tweaks
 	VMOVDQU (R10), X12
-	ADDQ   $16, R10
-	VPXOR (AX)(CX*1), X12, X12
-	TESTQ  CX, CX
-	JNZ    shortTweak
+	ADDQ    $16, R10
+	VPXOR   (AX)(CX*1), X12, X12
+	TESTQ   CX, CX
+	JNZ     shortTweak
 	FIRST4(ROUNDT, VAESENC)
 
 shortTweak:
 	LAST10(ROUNDT, VAESENC, VAESENCLAST)
 
-blocks:
-	SUBQ $128, R11
-	JLT  rest
+tweaks:
+	TESTQ R11, R11
+	JZ    next
+	TWEAK(0)
+	TWEAK(1)
+	TWEAK(2)
+	TWEAK(3)
+	TWEAK(4)
+	TWEAK(5)
+	TWEAK(6)
+	TWEAK(7)
+	SUBQ  $128, R11
+	JLT   rest
 
-eight:
+blocks8:
+	XCHGQ   R13, R14
 	VMOVDQU (R9)(CX*1), X11
 	LOAD(0, X0)
 	LOAD(1, X1)
@@ -149,15 +181,15 @@ eight:
 	LOAD(5, X5)
 	LOAD(6, X6)
 	LOAD(7, X7)
-	ADDQ   $128, SI
-	TESTQ  R8, R8
-	JNZ    decrypt8
-	TESTQ  CX, CX
-	JNZ    shortEncrypt8
+	ADDQ    $128, SI
+	TESTQ   R8, R8
+	JNZ     decrypt8
+	TESTQ   CX, CX
+	JNZ     shortEncrypt8
 	FIRST4(ROUND8, VAESENC)
 
 shortEncrypt8:
-	LAST10(ROUND8, VAESENC, VAESENCLAST)
+	LAST10TWEAKS(VAESENC, VAESENCLAST)
 	JMP store8
 
 decrypt8:
@@ -166,7 +198,7 @@ decrypt8:
 	FIRST4(ROUND8, VAESDEC)
 
 shortDecrypt8:
-	LAST10(ROUND8, VAESDEC, VAESDECLAST)
+	LAST10TWEAKS(VAESDEC, VAESDECLAST)
 
 store8:
 	STORE(0, X0)
@@ -179,20 +211,24 @@ store8:
 	STORE(7, X7)
 	ADDQ $128, DI
 	SUBQ $128, R11
-	JGE  eight
+	JGE  blocks8
 
 rest:
 	ADDQ $128, R11
 	JZ   next
 
-one:
-	VPXOR (SI), X8, X0
-	ADDQ  $16, SI
-	VPXOR (R9)(CX*1), X0, X0
-	TESTQ  R8, R8
-	JNZ    decrypt1
-	TESTQ  CX, CX
-	JNZ    shortEncrypt1
+	// One block at a time; R15 points to its tweak.
+	MOVQ R14, R15
+
+block:
+	VMOVDQU (SI), X0
+	ADDQ    $16, SI
+	VPXOR   (R9)(CX*1), X0, X0
+	VPXOR   (R15), X0, X0
+	TESTQ   R8, R8
+	JNZ     decrypt1
+	TESTQ   CX, CX
+	JNZ     shortEncrypt1
 	FIRST4(ROUND1, VAESENC)
 
 shortEncrypt1:
@@ -208,12 +244,12 @@ shortDecrypt1:
 	LAST10(ROUND1, VAESDEC, VAESDECLAST)
 
 store1:
-	VPXOR X8, X0, X0
+	VPXOR   (R15), X0, X0
+	ADDQ    $16, R15
 	VMOVDQU X0, (DI)
-	ADDQ   $16, DI
-	DOUBLE
-	SUBQ   $16, R11
-	JNZ    one
+	ADDQ    $16, DI
+	SUBQ    $16, R11
+	JNZ     block
 
 next:
 	MOVQ    R12, R11
@@ -225,14 +261,22 @@ next:
 	JNZ     unit
 
 	// The stack is not to keep tweaks.
-	VPXOR X0, X0, X0
+	VPXOR   X0, X0, X0
 	VMOVDQA X0, 0(R13)
+	VMOVDQA X0, 0(R14)
 	VMOVDQA X0, 16(R13)
+	VMOVDQA X0, 16(R14)
 	VMOVDQA X0, 32(R13)
+	VMOVDQA X0, 32(R14)
 	VMOVDQA X0, 48(R13)
+	VMOVDQA X0, 48(R14)
 	VMOVDQA X0, 64(R13)
+	VMOVDQA X0, 64(R14)
 	VMOVDQA X0, 80(R13)
+	VMOVDQA X0, 80(R14)
 	VMOVDQA X0, 96(R13)
+	VMOVDQA X0, 96(R14)
 	VMOVDQA X0, 112(R13)
+	VMOVDQA X0, 112(R14)
 	VZEROUPPER
 	RET

@@ -5,7 +5,8 @@
 
 // AES-XTS with the AES instructions on YMM registers, 16 blocks at a time: eight
 // registers are what two instructions a cycle need to be kept busy. The tweaks are
-// on the stack.
+// on the stack. Those of the next 16 are computed between the rounds, so that at no
+// time the other units wait for those that do AES, or these for the others.
 //
 // Sources: FIPS 197 and IEEE 1619; the instructions from the Intel 64 and IA-32
 // Architectures Software Developer's Manual, volume 2.
@@ -38,7 +39,7 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 	VPCLMULQDQ $0x01, Y11, Y9, Y10; \
 	VPSLLDQ    $8, Y9, Y9;          \
 	VPXOR      Y10, T, T;           \
-	VPXOR      Y9, T, T
+	VPXOR Y9, T, T
 
 // MULBITS sets T to the tweaks FROM multiplied by x^n. m is 64-n.
 #define MULBITS(n, m, FROM, T) \
@@ -52,21 +53,24 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 	VPSRLDQ    $m, FROM, Y10;       \
 	VPCLMULQDQ $0x00, Y11, Y10, Y10; \
 	VPSLLDQ    $n, FROM, T;         \
-	VPXOR      Y10, T, T
+	VPXOR Y10, T, T
 
 // LOAD begins the two blocks i of 16 in X.
 #define LOAD(i, X) \
 	VPXOR (i*32)(SI), Y8, X; \
 	VPXOR (i*32)(R13), X, X
 
-// STORE ends the two blocks i of 16, and makes their tweaks those of the blocks
-// 16 further.
+// TWEAKS makes from the tweaks of the two blocks i of 16 those of the blocks 16
+// further.
+#define TWEAKS(i) \
+	VMOVDQA (i*32)(R13), Y9;  \
+	MULBYTES(2, 14, Y9, Y9);  \
+	VMOVDQA Y9, (i*32)(R14)
+
+// STORE ends the two blocks i of 16.
 #define STORE(i, X) \
-	VMOVDQA (i*32)(R13), Y9; \
-	VPXOR   Y9, X, X;        \
-	VMOVDQU X, (i*32)(DI);   \
-	MULBYTES(2, 14, Y9, Y9); \
-	VMOVDQA Y9, (i*32)(R13)
+	VPXOR   (i*32)(R13), X, X; \
+	VMOVDQU X, (i*32)(DI)
 
 // ROUND16 is round i of 16 blocks.
 #define ROUND16(AESOP, i) \
@@ -78,34 +82,56 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 	AESOP          Y8, Y4, Y4;     \
 	AESOP          Y8, Y5, Y5;     \
 	AESOP          Y8, Y6, Y6;     \
-	AESOP          Y8, Y7, Y7
+	AESOP Y8, Y7, Y7
 
 // ROUND2 is round i of two blocks, ROUNDT that of a tweak.
 #define ROUND2(AESOP, i) \
 	VBROADCASTI128 (i*16)(R9), Y8; \
-	AESOP          Y8, Y0, Y0
+	AESOP Y8, Y0, Y0
 
 #define ROUNDT(AESOP, i) \
 	AESOP (i*16)(AX), X12, X12
 
 // FIRST4 are the four rounds that only AES-256 has, LAST10 the others.
-#define FIRST4(ROUNDS, AESOP) \
-	ROUNDS(AESOP, 1); \
-	ROUNDS(AESOP, 2); \
-	ROUNDS(AESOP, 3); \
-	ROUNDS(AESOP, 4)
+#define FIRST4(ROUND, AESOP) \
+	ROUND(AESOP, 1); \
+	ROUND(AESOP, 2); \
+	ROUND(AESOP, 3); \
+	ROUND(AESOP, 4)
 
-#define LAST10(ROUNDS, AESOP, AESLAST) \
-	ROUNDS(AESOP, 5);  \
-	ROUNDS(AESOP, 6);  \
-	ROUNDS(AESOP, 7);  \
-	ROUNDS(AESOP, 8);  \
-	ROUNDS(AESOP, 9);  \
-	ROUNDS(AESOP, 10); \
-	ROUNDS(AESOP, 11); \
-	ROUNDS(AESOP, 12); \
-	ROUNDS(AESOP, 13); \
-	ROUNDS(AESLAST, 14)
+#define LAST10(ROUND, AESOP, AESLAST) \
+	ROUND(AESOP, 5);  \
+	ROUND(AESOP, 6);  \
+	ROUND(AESOP, 7);  \
+	ROUND(AESOP, 8);  \
+	ROUND(AESOP, 9);  \
+	ROUND(AESOP, 10); \
+	ROUND(AESOP, 11); \
+	ROUND(AESOP, 12); \
+	ROUND(AESOP, 13); \
+	ROUND(AESLAST, 14)
+
+// LAST10TWEAKS are the last ten rounds of 16 blocks, with the tweaks of the
+// next 16.
+#define LAST10TWEAKS(AESOP, AESLAST) \
+	ROUND16(AESOP, 5);  \
+	TWEAKS(0);          \
+	ROUND16(AESOP, 6);  \
+	TWEAKS(1);          \
+	ROUND16(AESOP, 7);  \
+	TWEAKS(2);          \
+	ROUND16(AESOP, 8);  \
+	TWEAKS(3);          \
+	ROUND16(AESOP, 9);  \
+	TWEAKS(4);          \
+	ROUND16(AESOP, 10); \
+	TWEAKS(5);          \
+	ROUND16(AESOP, 11); \
+	TWEAKS(6);          \
+	ROUND16(AESOP, 12); \
+	TWEAKS(7);          \
+	ROUND16(AESOP, 13); \
+	ROUND16(AESLAST, 14)
 
 // func xtsVAESAVX2(k *xtsKeys, dst, src *byte, n, unitSize int, ivs *byte, decrypt bool)
 //
@@ -120,8 +146,9 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 //	R10  IV of the next data unit
 //	R11  bytes left of the present data unit
 //	R12  bytes in the next data unit
-//	R13  tweaks of 16 blocks on the stack, aligned to 32
-//	R14  those of the next two blocks among them
+//	R13  tweaks of the present 16 blocks: on the stack, aligned to 32
+//	R14  tweaks of the next 16
+//	R15  tweaks of the next two blocks among them
 //	Y0-7 blocks
 //	Y8   a round key, twice
 //	Y9   tweaks, or what is shifted out of them
@@ -130,7 +157,7 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 //	X12  tweak of the next data unit's first block
 //	Y13  tweaks
 //	Y14  tweaks
-TEXT ·xtsVAESAVX2(SB), NOSPLIT, $288-49
+TEXT ·xtsVAESAVX2(SB), NOSPLIT, $544-49
 	MOVQ    k+0(FP), AX
 	MOVQ    dst+8(FP), DI
 	MOVQ    src+16(FP), SI
@@ -144,8 +171,9 @@ TEXT ·xtsVAESAVX2(SB), NOSPLIT, $288-49
 	TESTQ   R8, R8
 	CMOVQNE R11, R9
 	LEAQ    xtsKeys_tweak(AX), AX
-	LEAQ    tweaks-288+31(SP), R13
+	LEAQ    tweaks-544+31(SP), R13
 	ANDQ    $~31, R13
+	LEAQ    256(R13), R14
 	VMOVDQU xtsPoly256<>(SB), Y11
 
 	// Before the first data unit there is one of no bytes, so that its tweak
@@ -177,26 +205,27 @@ tweaks:
 	VPSRLVQ xtsRight256<>(SB), Y13, Y9
 	VPSLLVQ xtsLeft256<>(SB), Y13, Y13
 	CARRY(Y13)
-	VMOVDQA Y13, 0(R13)
+	VMOVDQA Y13, 0(R14)
 	MULBITS(2, 62, Y13, Y14)
-	VMOVDQA Y14, 32(R13)
+	VMOVDQA Y14, 32(R14)
 	MULBYTES(1, 15, Y14, Y14)
-	VMOVDQA Y14, 160(R13)
+	VMOVDQA Y14, 160(R14)
 	MULBITS(4, 60, Y13, Y14)
-	VMOVDQA Y14, 64(R13)
+	VMOVDQA Y14, 64(R14)
 	MULBYTES(1, 15, Y14, Y14)
-	VMOVDQA Y14, 192(R13)
+	VMOVDQA Y14, 192(R14)
 	MULBITS(6, 58, Y13, Y14)
-	VMOVDQA Y14, 96(R13)
+	VMOVDQA Y14, 96(R14)
 	MULBYTES(1, 15, Y14, Y14)
-	VMOVDQA Y14, 224(R13)
+	VMOVDQA Y14, 224(R14)
 	MULBYTES(1, 15, Y13, Y13)
-	VMOVDQA Y13, 128(R13)
+	VMOVDQA Y13, 128(R14)
 
 	SUBQ $256, R11
 	JLT  rest
 
 blocks16:
+	XCHGQ          R13, R14
 	VBROADCASTI128 (R9)(CX*1), Y8
 	LOAD(0, Y0)
 	LOAD(1, Y1)
@@ -214,7 +243,7 @@ blocks16:
 	FIRST4(ROUND16, VAESENC)
 
 shortEncrypt16:
-	LAST10(ROUND16, VAESENC, VAESENCLAST)
+	LAST10TWEAKS(VAESENC, VAESENCLAST)
 	JMP store16
 
 decrypt16:
@@ -223,7 +252,7 @@ decrypt16:
 	FIRST4(ROUND16, VAESDEC)
 
 shortDecrypt16:
-	LAST10(ROUND16, VAESDEC, VAESDECLAST)
+	LAST10TWEAKS(VAESDEC, VAESDECLAST)
 
 store16:
 	STORE(0, Y0)
@@ -241,7 +270,7 @@ store16:
 rest:
 	ADDQ $256, R11
 	JZ   next
-	MOVQ R13, R14
+	MOVQ R14, R15
 
 	// Two blocks at a time, of which the last two may be one.
 blocks2:
@@ -256,7 +285,7 @@ load1:
 loaded:
 	VBROADCASTI128 (R9)(CX*1), Y8
 	VPXOR          Y8, Y0, Y0
-	VPXOR          (R14), Y0, Y0
+	VPXOR          (R15), Y0, Y0
 	TESTQ          R8, R8
 	JNZ            decrypt2
 	TESTQ          CX, CX
@@ -276,13 +305,13 @@ shortDecrypt2:
 	LAST10(ROUND2, VAESDEC, VAESDECLAST)
 
 store2:
-	VPXOR   (R14), Y0, Y0
+	VPXOR   (R15), Y0, Y0
 	CMPQ    R11, $32
 	JLT     store1
 	VMOVDQU Y0, (DI)
 	ADDQ    $32, SI
 	ADDQ    $32, DI
-	ADDQ    $32, R14
+	ADDQ    $32, R15
 	SUBQ    $32, R11
 	JNZ     blocks2
 	JMP     next
@@ -304,12 +333,20 @@ next:
 	// The stack is not to keep tweaks.
 	VPXOR   Y0, Y0, Y0
 	VMOVDQA Y0, 0(R13)
+	VMOVDQA Y0, 0(R14)
 	VMOVDQA Y0, 32(R13)
+	VMOVDQA Y0, 32(R14)
 	VMOVDQA Y0, 64(R13)
+	VMOVDQA Y0, 64(R14)
 	VMOVDQA Y0, 96(R13)
+	VMOVDQA Y0, 96(R14)
 	VMOVDQA Y0, 128(R13)
+	VMOVDQA Y0, 128(R14)
 	VMOVDQA Y0, 160(R13)
+	VMOVDQA Y0, 160(R14)
 	VMOVDQA Y0, 192(R13)
+	VMOVDQA Y0, 192(R14)
 	VMOVDQA Y0, 224(R13)
+	VMOVDQA Y0, 224(R14)
 	VZEROUPPER
 	RET
