@@ -330,7 +330,7 @@ func TestUnitsMistakes(t *testing.T) {
 	forEachKeySize(t, func(t *testing.T, d Driver, s shape, key []byte) {
 		c, ok := newTestCipher(t, d, key).(UnitsCipher)
 		if !ok {
-			t.Skip(d.Name + " takes one data unit at a time")
+			return // takes one data unit at a time
 		}
 		memory, ivs := make([]byte, 256), make([]byte, 4*s.ivSize)
 		type mistake struct {
