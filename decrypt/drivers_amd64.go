@@ -17,4 +17,6 @@ var assemblyDrivers = []Driver{
 	{"xts(aes)", "xts-aes-vaes-avx2", 600, needsVAESAVX2, newXTSVAESAVX2},
 	{"xts(aes)", "xts-aes-aesni-avx", 500, cpufeat.AES | cpufeat.AVX, newXTSAESNIAVX},
 	{"xts(aes)", "xts-aes-aesni", 401, cpufeat.AES, newXTSAESNI},
+	{"xts(aes)", "xts-aes-bs-avx2", 250, cpufeat.AVX2, newXTSBitSlicedAVX2},
+	{"xts(aes)", "xts-aes-bs-ssse3", 200, cpufeat.SSSE3, newXTSBitSlicedSSSE3},
 }
