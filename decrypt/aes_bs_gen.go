@@ -14,6 +14,8 @@
 //
 // What remains is the order of the instructions and the assignment of registers,
 // for which some random orders are tried; the result is always the same.
+//
+// An argument is the directory to write to instead of the current one.
 package main
 
 import (
@@ -22,15 +24,23 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
 func main() {
+	dir := "."
+	if len(os.Args) > 1 {
+		dir = os.Args[1]
+	}
 	for _, m := range []*machine{
-		{name: "SSSE3", file: "aes_bs_ssse3_amd64.s", width: 16},
-		{name: "AVX2", file: "aes_bs_avx2_amd64.s", width: 32},
+		{title: "SSSE3", file: "aes_bs_ssse3_amd64.s", width: 16},
+		{title: "AVX2", file: "aes_bs_avx2_amd64.s", width: 32},
 	} {
-		m.writeFile()
+		if err := m.writeFile(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 }
 
@@ -265,7 +275,7 @@ func paar(targets []linear, n int, r *rand.Rand) (steps []step, result []int) {
 // bestPaar is the shortest of some.
 func bestPaar(targets []linear, n int) (best []step, result []int) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range 60 {
 		if s, t := paar(targets, n, r); best == nil || len(s) < len(best) {
 			best, result = s, t
 		}
@@ -275,15 +285,13 @@ func bestPaar(targets []linear, n int) (best []step, result []int) {
 
 // A value is a node of a straight-line program.
 type value struct {
-	op   string   // mnemonic without V
+	op   string   // mnemonic without V; or LOAD, KEY (a load of 16 bytes) or STORE
 	imm  string   // immediate operand, with "$"
-	args []*value // one or two
-	mem  string   // last operand in memory
-	cost int      // position in the order, while scheduling
+	args []*value // of which an operation has one or two
+	mem  string   // operand in memory
 
-	uses int // not yet scheduled or emitted
-	reg  int // -1: none
-	slot int // -1: none
+	reg  int // that has it, or -1
+	slot int // on the stack that has it, or -1
 }
 
 // A program is a list of values in an order in which they can be computed, with
@@ -405,7 +413,7 @@ func (p *program) transpose(b []*value) []*value {
 }
 
 // addRoundKey adds the round key at R9.
-func (p *program) addRoundKey(b []*value, m *machine) []*value {
+func (p *program) addRoundKey(b []*value) []*value {
 	out := make([]*value, 8)
 	for i := range b {
 		k := p.add(&value{op: "KEY", mem: fmt.Sprintf("%d(R9)", 16*i)})
@@ -414,19 +422,19 @@ func (p *program) addRoundKey(b []*value, m *machine) []*value {
 	return out
 }
 
-func inputs(p *program) []*value {
-	for i := range 8 {
-		p.inputs = append(p.inputs, &value{reg: i})
+// state returns the state in registers 0 to 7.
+func (p *program) state() []*value {
+	for range 8 {
+		p.inputs = append(p.inputs, new(value))
 	}
 	return p.inputs
 }
 
 // A machine is one set of instructions.
 type machine struct {
-	name, file string
-	width      int // of a register, in bytes
-	out        *bytes.Buffer
-	slots      int // most that a program needed
+	title, file string
+	width       int // of a register, in bytes
+	slots       int // most that a program needed
 }
 
 // begin reads the blocks and brings them into bit-sliced form.
@@ -437,28 +445,28 @@ func (m *machine) begin() *program {
 		x := p.load(fmt.Sprintf("%d(SI)", i*m.width))
 		b = append(b, p.xor(x, p.load(fmt.Sprintf("%d(DX)", i*m.width))))
 	}
-	p.outputs = p.addRoundKey(p.transpose(b), m)
+	p.outputs = p.addRoundKey(p.transpose(b))
 	return p
 }
 
 // round is any but the last.
 func (m *machine) round(decrypt bool) *program {
 	p := new(program)
-	b := p.permute(p.subBytes(inputs(p), decrypt), "(R10)")
+	b := p.permute(p.subBytes(p.state(), decrypt), "(R10)")
 	if decrypt {
 		b = p.invMixColumns(b)
 	} else {
 		b = p.mixColumns(b)
 	}
-	p.outputs = p.addRoundKey(b, m)
+	p.outputs = p.addRoundKey(b)
 	return p
 }
 
 // end is the last round; it writes the blocks.
 func (m *machine) end(decrypt bool) *program {
 	p := new(program)
-	b := p.permute(p.subBytes(inputs(p), decrypt), "(R10)")
-	b = p.transpose(p.addRoundKey(b, m))
+	b := p.permute(p.subBytes(p.state(), decrypt), "(R10)")
+	b = p.transpose(p.addRoundKey(b))
 	for i := range b {
 		x := p.xor(b[i], p.load(fmt.Sprintf("%d(DX)", i*m.width)))
 		p.add(&value{op: "STORE", args: []*value{x}, mem: fmt.Sprintf("%d(DI)", i*m.width)})
@@ -530,24 +538,17 @@ func (p *program) order(r *rand.Rand) []*value {
 	return order
 }
 
-// compile writes the best of some orders of p.
-func (m *machine) compile(p *program) {
+// compile returns the shortest code for some orders of p.
+func (m *machine) compile(p *program) string {
 	r := rand.New(rand.NewPCG(3, 4))
-	var best *emitter
-	for i := range 400 {
-		order := p.values
-		if i > 0 {
-			order = p.order(r)
-		}
-		e := &emitter{m: m}
-		e.emit(p, order)
-		if best == nil || e.count < best.count {
+	best := m.emit(p, p.values)
+	for range 50 {
+		if e := m.emit(p, p.order(r)); e.count < best.count {
 			best = e
 		}
 	}
-	m.out.Write(best.out.Bytes())
 	m.slots = max(m.slots, best.slots)
-	fmt.Fprintf(os.Stderr, "%s: %d instructions for %d values, %d slots\n", m.name, best.count, len(p.values), best.slots)
+	return best.out.String()
 }
 
 // An emitter assigns registers, in the order of the values. What does not fit, the
@@ -569,9 +570,8 @@ func (e *emitter) instruction(format string, args ...any) {
 	e.count++
 }
 
-func (e *emitter) name(reg int) string { return e.m.reg(reg) }
-
-func (m *machine) reg(i int) string {
+// name returns the name of register i.
+func (m *machine) name(i int) string {
 	if m.width == 32 {
 		return fmt.Sprintf("Y%d", i)
 	}
@@ -616,7 +616,7 @@ func (e *emitter) register(want int, keep ...*value) int {
 		}
 		v.slot = e.free[len(e.free)-1]
 		e.free = e.free[:len(e.free)-1]
-		e.instruction("%s %s, %s", e.m.move(), e.name(victim), e.slotName(v.slot))
+		e.instruction("%s %s, %s", e.m.move(), e.m.name(victim), e.slotName(v.slot))
 	}
 	v.reg, e.inReg[victim] = -1, nil
 	return victim
@@ -640,20 +640,21 @@ func (e *emitter) used(v *value) {
 func (e *emitter) fetch(v *value, keep ...*value) {
 	if v.reg < 0 {
 		r := e.register(-1, keep...)
-		e.instruction("%s %s, %s", e.m.move(), e.slotName(v.slot), e.name(r))
+		e.instruction("%s %s, %s", e.m.move(), e.slotName(v.slot), e.m.name(r))
 		v.reg, e.inReg[r] = r, v
 	}
 }
 
 func (e *emitter) place(v *value) string {
 	if v.reg >= 0 {
-		return e.name(v.reg)
+		return e.m.name(v.reg)
 	}
 	return e.slotName(v.slot)
 }
 
-func (e *emitter) emit(p *program, order []*value) {
-	e.next = map[*value][]int{}
+// emit returns the code for the values of p in that order.
+func (m *machine) emit(p *program, order []*value) *emitter {
+	e := &emitter{m: m, next: map[*value][]int{}}
 	for i, v := range order {
 		v.reg, v.slot = -1, -1
 		for _, a := range v.args {
@@ -674,127 +675,114 @@ func (e *emitter) emit(p *program, order []*value) {
 		e.free, e.unused = append(e.free, e.unused...), nil
 	}
 	e.arrange(p.outputs)
+	return e
 }
 
-// value emits the instructions for v.
+// value emits the instructions for v, preferably with the result in register want
+// unless that is -1.
 func (e *emitter) value(v *value, want int) {
 	avx := e.m.width == 32
-	prefix, unaligned := "", "MOVOU"
-	if avx {
-		prefix, unaligned = "V", "VMOVDQU"
-	}
-	set := func(r int) { v.reg, e.inReg[r] = r, v }
-	switch {
-	case v.op == "LOAD" || v.op == "KEY":
-		r := e.register(want)
-		if v.op == "KEY" && avx {
-			unaligned = "VBROADCASTI128"
+	switch v.op {
+	case "LOAD", "KEY":
+		op := "MOVOU"
+		if avx {
+			op = "VMOVDQU"
 		}
-		e.instruction("%s %s, %s", unaligned, v.mem, e.name(r))
-		set(r)
-	case v.op == "STORE":
+		if avx && v.op == "KEY" {
+			op = "VBROADCASTI128"
+		}
+		v.reg = e.register(want)
+		e.instruction("%s %s, %s", op, v.mem, e.m.name(v.reg))
+	case "STORE":
+		op := "MOVOU"
+		if avx {
+			op = "VMOVDQU"
+		}
 		e.fetch(v.args[0])
-		e.instruction("%s %s, %s", unaligned, e.name(v.args[0].reg), v.mem)
+		e.instruction("%s %s, %s", op, e.m.name(v.args[0].reg), v.mem)
 		e.used(v.args[0])
-	case v.op == "PSHUFD":
-		a := v.args[0]
-		from := e.place(a)
-		keep := []*value{}
-		if a.reg >= 0 {
-			keep = append(keep, a)
+		return
+	case "PSHUFD":
+		from := e.place(v.args[0])
+		e.used(v.args[0])
+		v.reg = e.register(want, v.args...)
+		op := v.op
+		if avx {
+			op = "V" + op
 		}
-		last := len(e.next[a]) == 1
-		if last && a.reg >= 0 {
-			r := a.reg
-			e.used(a)
-			if want >= 0 && e.inReg[want] == nil {
-				r = want
-			}
-			e.instruction("%s%s %s, %s, %s", prefix, v.op, v.imm, from, e.name(r))
-			set(r)
-			return
-		}
-		r := e.register(want, keep...)
-		e.instruction("%s%s %s, %s, %s", prefix, v.op, v.imm, from, e.name(r))
-		set(r)
-		e.used(a)
+		e.instruction("%s %s, %s, %s", op, v.imm, from, e.m.name(v.reg))
 	default:
-		e.arithmetic(v, want, prefix)
+		if avx {
+			e.threeOperands(v, want)
+		} else {
+			e.twoOperands(v, want)
+		}
 	}
+	e.inReg[v.reg] = v
 }
 
-// arithmetic emits an operation of which the destination is one of the sources
-// without AVX.
-func (e *emitter) arithmetic(v *value, want int, prefix string) {
-	a := v.args[0]
-	var b *value
-	if len(v.args) == 2 {
-		b = v.args[1]
+// sources returns the arguments of v, the second of which may be nil. They may
+// change places.
+func sources(v *value) (a, b *value, commute bool) {
+	if len(v.args) == 1 {
+		return v.args[0], nil, false
 	}
-	commutes := v.op == "PXOR" || v.op == "PAND"
-	keep := []*value{a}
-	if b != nil {
-		keep = append(keep, b)
+	return v.args[0], v.args[1], v.op == "PXOR" || v.op == "PAND"
+}
+
+// second returns the second operand of v, which is b unless that is nil.
+func (e *emitter) second(v, b *value) string {
+	switch {
+	case b != nil:
+		return e.place(b)
+	case v.mem != "":
+		return v.mem
 	}
-	second := func() string {
-		switch {
-		case b != nil:
-			return e.place(b)
-		case v.mem != "":
-			return v.mem
-		}
-		return v.imm
-	}
-	if prefix == "V" {
-		if a.reg < 0 && b != nil && b.reg >= 0 && commutes {
-			a, b = b, a
-		}
-		e.fetch(a, keep...)
-		if b != nil && b.reg < 0 && len(e.next[b]) > 1 && slices.Contains(e.inReg[:], nil) {
-			e.fetch(b, keep...)
-		}
-		from, with := e.name(a.reg), second()
-		e.used(a)
-		if b != nil {
-			e.used(b)
-		}
-		var still []*value
-		for _, x := range keep {
-			if x.reg >= 0 && e.inReg[x.reg] == x {
-				still = append(still, x)
-			}
-		}
-		r := e.register(want, still...)
-		e.instruction("V%s %s, %s, %s", v.op, with, from, e.name(r))
-		v.reg, e.inReg[r] = r, v
-		return
-	}
-	dies := func(x *value) bool { return x != nil && x.reg >= 0 && len(e.next[x]) == 1 }
-	if !dies(a) && dies(b) && commutes {
+	return v.imm
+}
+
+// threeOperands emits an operation with AVX: the second operand may be in memory.
+func (e *emitter) threeOperands(v *value, want int) {
+	a, b, commute := sources(v)
+	if commute && a.reg < 0 && b.reg >= 0 {
 		a, b = b, a
 	}
-	var r int
+	e.fetch(a, v.args...)
+	if b != nil && b.reg < 0 && len(e.next[b]) > 1 && slices.Contains(e.inReg[:], nil) {
+		e.fetch(b, v.args...)
+	}
+	first, second := e.m.name(a.reg), e.second(v, b)
+	for _, x := range v.args {
+		e.used(x)
+	}
+	v.reg = e.register(want, v.args...)
+	e.instruction("V%s %s, %s, %s", v.op, second, first, e.m.name(v.reg))
+}
+
+// twoOperands emits an operation without AVX: the result replaces the first operand,
+// which is copied if it is still needed.
+func (e *emitter) twoOperands(v *value, want int) {
+	a, b, commute := sources(v)
+	dies := func(x *value) bool { return x.reg >= 0 && len(e.next[x]) == 1 }
+	if commute && !dies(a) && (dies(b) || b.reg < 0 && a.reg >= 0) {
+		a, b = b, a // no copy, or a load in place of a copy
+	}
 	if dies(a) {
-		r = a.reg
+		v.reg = a.reg
 	} else {
-		if b != nil && b.reg < 0 && a.reg >= 0 && commutes {
-			a, b = b, a // a load in place of a copy
-		}
-		r = e.register(want, keep...)
-		e.instruction("MOVO %s, %s", e.place(a), e.name(r))
+		v.reg = e.register(want, v.args...)
+		e.instruction("MOVO %s, %s", e.place(a), e.m.name(v.reg))
 	}
-	e.instruction("%s %s, %s", v.op, second(), e.name(r))
-	e.used(a)
-	if b != nil {
-		e.used(b)
+	e.instruction("%s %s, %s", v.op, e.second(v, b), e.m.name(v.reg))
+	for _, x := range v.args {
+		e.used(x)
 	}
-	v.reg, e.inReg[r] = r, v
 }
 
 // arrange moves the outputs to registers 0 to 7.
 func (e *emitter) arrange(outputs []*value) {
 	move := func(from, to int) {
-		e.instruction("%s %s, %s", e.m.move(), e.name(from), e.name(to))
+		e.instruction("%s %s, %s", e.m.move(), e.m.name(from), e.m.name(to))
 		v := e.inReg[from]
 		e.inReg[from], e.inReg[to], v.reg = nil, v, to
 	}
@@ -822,27 +810,17 @@ func (e *emitter) arrange(outputs []*value) {
 	}
 }
 
-func (m *machine) writeFile() {
-	m.out = new(bytes.Buffer)
+func (m *machine) writeFile(dir string) error {
 	var code bytes.Buffer
 	for _, decrypt := range []bool{false, true} {
-		m.out.Reset()
-		m.compile(m.begin())
-		begin := m.out.String()
-		m.out.Reset()
-		m.compile(m.round(decrypt))
-		round := m.out.String()
-		m.out.Reset()
-		m.compile(m.end(decrypt))
-		end := m.out.String()
+		begin, round, end := m.compile(m.begin()), m.compile(m.round(decrypt)), m.compile(m.end(decrypt))
 		m.function(&code, decrypt, begin, round, end)
 	}
 	var file bytes.Buffer
 	m.header(&file)
+	// The size of the frame, with a slot for alignment, is known only now.
 	file.Write(bytes.ReplaceAll(code.Bytes(), []byte("FRAME"), fmt.Append(nil, (m.slots+1)*m.width)))
-	if err := os.WriteFile(m.file, file.Bytes(), 0o666); err != nil {
-		panic(err)
-	}
+	return os.WriteFile(filepath.Join(dir, m.file), file.Bytes(), 0o666)
 }
 
 func (m *machine) header(w *bytes.Buffer) {
@@ -857,7 +835,7 @@ func (m *machine) header(w *bytes.Buffer) {
 // aes_bs_gen.go; the instructions are from the Intel 64 and IA-32 Architectures
 // Software Developer's Manual, volume 2.
 
-`, m.width/2, m.name)
+`, m.width/2, m.title)
 	for _, c := range []struct {
 		n    int
 		mask uint64
@@ -913,7 +891,7 @@ func (m *machine) function(w *bytes.Buffer, decrypt bool, begin, round, end stri
 	if decrypt {
 		direction, shuffles = "Decrypt", 3*m.width
 	}
-	reg := m.reg(0)[:1]
+	reg := m.name(0)[:1]
 	fmt.Fprintf(w, `// func bs%[1]s%[2]s(k *bsKeys, dst, src, tweaks *byte)
 //
 //	AX    end of the round keys
@@ -949,7 +927,7 @@ round:
 
 	// The last round has another shuffle and no MixColumns.
 	ADDQ $%[3]d, R10
-%[9]s`, direction, m.name, m.width, reg, m.width-1, shuffles, begin, round, end)
+%[9]s`, direction, m.title, m.width, reg, m.width-1, shuffles, begin, round, end)
 	// Intermediate values do not stay on the stack.
 	if m.width == 32 {
 		fmt.Fprintf(w, "\tVPXOR Y0, Y0, Y0\n")
@@ -957,7 +935,7 @@ round:
 		fmt.Fprintf(w, "\tPXOR X0, X0\n")
 	}
 	for i := range m.slots {
-		fmt.Fprintf(w, "\t%s %s, %d(R13)\n", m.move(), m.reg(0), i*m.width)
+		fmt.Fprintf(w, "\t%s %s, %d(R13)\n", m.move(), m.name(0), i*m.width)
 	}
 	if m.width == 32 {
 		fmt.Fprintf(w, "\tVZEROUPPER\n")
