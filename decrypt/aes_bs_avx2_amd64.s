@@ -5,9 +5,13 @@
 #include "go_asm.h"
 #include "textflag.h"
 
-// Bit-sliced AES of 16 blocks with AVX2. The sources and the method are named in
-// aes_bs_gen.go; the instructions are from the Intel 64 and IA-32 Architectures
-// Software Developer's Manual, volume 2.
+// Bit-sliced AES of 16 blocks with AVX2, with the same block added before and after as
+// in XTS.
+//
+// Sources: FIPS 197; Käsper and Schwabe, "Faster and Timing-Attack Resistant
+// AES-GCM", 2009; Boyar and Peralta, "A Small Depth-16 Circuit for the AES S-Box",
+// 2011; how they are put together is in aes_bs_gen.go. The instructions are from
+// the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
 
 // Bits whose position in a byte is a number without the bit 1.
 DATA bsBits1<>+0(SB)/8, $0x5555555555555555
@@ -62,7 +66,7 @@ GLOBL bsShuffles<>(SB), RODATA|NOPTR, $192
 
 // func bsEncryptAVX2(k *bsKeys, dst, src, tweaks *byte)
 //
-//	AX    end of the round keys
+//	AX    the last round key
 //	DX    tweaks
 //	DI    dst
 //	SI    src
@@ -680,7 +684,7 @@ round:
 
 // func bsDecryptAVX2(k *bsKeys, dst, src, tweaks *byte)
 //
-//	AX    end of the round keys
+//	AX    the last round key
 //	DX    tweaks
 //	DI    dst
 //	SI    src

@@ -831,9 +831,13 @@ func (m *machine) header(w *bytes.Buffer) {
 #include "go_asm.h"
 #include "textflag.h"
 
-// Bit-sliced AES of %d blocks with %s. The sources and the method are named in
-// aes_bs_gen.go; the instructions are from the Intel 64 and IA-32 Architectures
-// Software Developer's Manual, volume 2.
+// Bit-sliced AES of %d blocks with %s, with the same block added before and after as
+// in XTS.
+//
+// Sources: FIPS 197; Käsper and Schwabe, "Faster and Timing-Attack Resistant
+// AES-GCM", 2009; Boyar and Peralta, "A Small Depth-16 Circuit for the AES S-Box",
+// 2011; how they are put together is in aes_bs_gen.go. The instructions are from
+// the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2.
 
 `, m.width/2, m.title)
 	for _, c := range []struct {
@@ -894,7 +898,7 @@ func (m *machine) function(w *bytes.Buffer, decrypt bool, begin, round, end stri
 	reg := m.name(0)[:1]
 	fmt.Fprintf(w, `// func bs%[1]s%[2]s(k *bsKeys, dst, src, tweaks *byte)
 //
-//	AX    end of the round keys
+//	AX    the last round key
 //	DX    tweaks
 //	DI    dst
 //	SI    src

@@ -35,13 +35,13 @@ TEXT ·subWordAESNI(SB), NOSPLIT, $0-12
 	PSRAL  $31, X9;         \
 	PAND   X10, X9;         \
 	PADDQ  X8, X8;          \
-	PXOR X9, X8
+	PXOR   X9, X8
 
 // LOAD begins block i of eight in X: it adds the first round key and the tweak.
 #define LOAD(i, X) \
-	MOVUPS (i*16)(SI), X;  \
-	PXOR   X11, X;         \
-	PXOR (i*16)(R13), X
+	MOVUPS (i*16)(SI), X; \
+	PXOR   X11, X;        \
+	PXOR   (i*16)(R13), X
 
 // STORE ends block i of eight.
 #define STORE(i, X) \
@@ -58,7 +58,7 @@ TEXT ·subWordAESNI(SB), NOSPLIT, $0-12
 	AESOP  X11, X4;         \
 	AESOP  X11, X5;         \
 	AESOP  X11, X6;         \
-	AESOP X11, X7
+	AESOP  X11, X7
 
 // FIRST4 are the four rounds that only AES-256 has, LAST10 the others.
 #define FIRST4(ROUND, AESOP) \
@@ -104,11 +104,11 @@ TEXT ·subWordAESNI(SB), NOSPLIT, $0-12
 // ROUND1 and ROUNDT are round i of one block and of the next data unit's tweak.
 #define ROUND1(AESOP, i) \
 	MOVUPS (i*16)(R9), X11; \
-	AESOP X11, X0
+	AESOP  X11, X0
 
 #define ROUNDT(AESOP, i) \
 	MOVUPS (i*16)(AX), X11; \
-	AESOP X11, X12
+	AESOP  X11, X12
 
 // func xtsAESNI(k *xtsKeys, dst, src *byte, n, unitSize int, ivs *byte, decrypt bool)
 //

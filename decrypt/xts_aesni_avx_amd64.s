@@ -23,7 +23,7 @@ GLOBL xtsPoly<>(SB), RODATA|NOPTR, $16
 	VPSRAD  $31, X9, X9;     \
 	VPAND   X10, X9, X9;     \
 	VPADDQ  X8, X8, X8;      \
-	VPXOR X9, X8, X8
+	VPXOR   X9, X8, X8
 
 // LOAD begins block i of eight in X: it adds the first round key and the tweak.
 #define LOAD(i, X) \
@@ -45,7 +45,7 @@ GLOBL xtsPoly<>(SB), RODATA|NOPTR, $16
 	AESOP   X11, X4, X4;     \
 	AESOP   X11, X5, X5;     \
 	AESOP   X11, X6, X6;     \
-	AESOP X11, X7, X7
+	AESOP   X11, X7, X7
 
 // FIRST4 are the four rounds that only AES-256 has, LAST10 the others.
 #define FIRST4(ROUND, AESOP) \

@@ -23,12 +23,12 @@ TEXT ·subWordCE(SB), NOSPLIT, $0-12
 // TWEAK sets T to the tweak R15, R16, which it multiplies by x: x^128 is
 // x^7 + x^2 + x + 1, or 0x87.
 #define TWEAK(T) \
-	VMOV R15, T.D[0];           \
-	VMOV R16, T.D[1];           \
-	ASR  $63, R16, R17;         \
-	AND  $0x87, R17, R17;       \
-	EXTR $63, R15, R16, R16;    \
-	EOR R15<<1, R17, R15
+	VMOV R15, T.D[0];        \
+	VMOV R16, T.D[1];        \
+	ASR  $63, R16, R17;      \
+	AND  $0x87, R17, R17;    \
+	EXTR $63, R15, R16, R16; \
+	EOR  R15<<1, R17, R15
 
 // ROUND is a round of block X but for its AddRoundKey, which comes first in the
 // next round.
@@ -53,7 +53,7 @@ TEXT ·subWordCE(SB), NOSPLIT, $0-12
 #define FINAL(AESOP, T, X) \
 	AESOP V29.B16, X.B16;        \
 	VEOR  V30.B16, X.B16, X.B16; \
-	VEOR T.B16, X.B16, X.B16
+	VEOR  T.B16, X.B16, X.B16
 
 // FIRST4 are the four rounds that only AES-256 has, NEXT9 the others but the last.
 #define FIRST4(ROUNDS, AESOP, MIXOP) \

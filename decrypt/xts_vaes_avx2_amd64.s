@@ -34,12 +34,12 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 
 // CARRY adds to the tweaks T, halves of which have been shifted to the left, what
 // was shifted out: Y9 has it, for each half. The lower half's goes to the upper
-// half; the upper half's comes back in as a multiple of x^128.
+// half; the upper half's comes back in as a multiple of x^128, which is in Y11.
 #define CARRY(T) \
 	VPCLMULQDQ $0x01, Y11, Y9, Y10; \
 	VPSLLDQ    $8, Y9, Y9;          \
 	VPXOR      Y10, T, T;           \
-	VPXOR Y9, T, T
+	VPXOR      Y9, T, T
 
 // MULBITS sets T to the tweaks FROM multiplied by x^n. m is 64-n.
 #define MULBITS(n, m, FROM, T) \
@@ -50,10 +50,10 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 // MULBYTES sets T to the tweaks FROM multiplied by x^(8*n). m is 16-n. T may be
 // FROM.
 #define MULBYTES(n, m, FROM, T) \
-	VPSRLDQ    $m, FROM, Y10;       \
+	VPSRLDQ    $m, FROM, Y10;        \
 	VPCLMULQDQ $0x00, Y11, Y10, Y10; \
-	VPSLLDQ    $n, FROM, T;         \
-	VPXOR Y10, T, T
+	VPSLLDQ    $n, FROM, T;          \
+	VPXOR      Y10, T, T
 
 // LOAD begins the two blocks i of 16 in X.
 #define LOAD(i, X) \
@@ -63,8 +63,8 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 // TWEAKS makes from the tweaks of the two blocks i of 16 those of the blocks 16
 // further.
 #define TWEAKS(i) \
-	VMOVDQA (i*32)(R13), Y9;  \
-	MULBYTES(2, 14, Y9, Y9);  \
+	VMOVDQA (i*32)(R13), Y9; \
+	MULBYTES(2, 14, Y9, Y9); \
 	VMOVDQA Y9, (i*32)(R14)
 
 // STORE ends the two blocks i of 16.
@@ -82,12 +82,12 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 	AESOP          Y8, Y4, Y4;     \
 	AESOP          Y8, Y5, Y5;     \
 	AESOP          Y8, Y6, Y6;     \
-	AESOP Y8, Y7, Y7
+	AESOP          Y8, Y7, Y7
 
 // ROUND2 is round i of two blocks, ROUNDT that of a tweak.
 #define ROUND2(AESOP, i) \
 	VBROADCASTI128 (i*16)(R9), Y8; \
-	AESOP Y8, Y0, Y0
+	AESOP          Y8, Y0, Y0
 
 #define ROUNDT(AESOP, i) \
 	AESOP (i*16)(AX), X12, X12
@@ -151,8 +151,8 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 //	R15  tweaks of the next two blocks among them
 //	Y0-7 blocks
 //	Y8   a round key, twice
-//	Y9   tweaks, or what is shifted out of them
-//	Y10  a multiple of x^128
+//	Y9   tweaks, or bits shifted out of them
+//	Y10  the same, or a multiple of x^128
 //	Y11  xtsPoly256
 //	X12  tweak of the next data unit's first block
 //	Y13  tweaks

@@ -46,19 +46,20 @@ GLOBL xtsRight512<>(SB), RODATA|NOPTR, $64
 
 // CARRY adds to the tweaks T, halves of which have been shifted to the left, what
 // was shifted out: CARRIES has it, for each half, and A is lost. The lower half's
-// goes to the upper half; the upper half's comes back in as a multiple of x^128.
+// goes to the upper half; the upper half's comes back in as a multiple of x^128, which
+// is in Z21.
 #define CARRY(CARRIES, A, T) \
 	VPCLMULQDQ $0x01, Z21, CARRIES, A; \
-	VPSLLDQ    $8, CARRIES, CARRIES;                \
+	VPSLLDQ    $8, CARRIES, CARRIES;   \
 	VPTERNLOGQ $0x96, CARRIES, A, T
 
 // MULBYTES sets T to the tweaks FROM multiplied by x^(8*n). m is 16-n, and A is
 // lost. T may be FROM.
 #define MULBYTES(n, m, FROM, A, T) \
-	VPSRLDQ    $m, FROM, A;                    \
+	VPSRLDQ    $m, FROM, A;      \
 	VPCLMULQDQ $0x00, Z21, A, A; \
-	VPSLLDQ    $n, FROM, T;                    \
-	VPXORQ A, T, T
+	VPSLLDQ    $n, FROM, T;      \
+	VPXORQ     A, T, T
 
 // TWEAKS sets NEXT to the tweaks that are 32 blocks further than T.
 #define TWEAKS(T, NEXT) \
@@ -86,12 +87,12 @@ GLOBL xtsRight512<>(SB), RODATA|NOPTR, $64
 	AESOP           Z18, Z4, Z4;     \
 	AESOP           Z18, Z5, Z5;     \
 	AESOP           Z18, Z6, Z6;     \
-	AESOP Z18, Z7, Z7
+	AESOP           Z18, Z7, Z7
 
 // ROUND4 and ROUNDT are round i of four blocks and of the next data unit's tweak.
 #define ROUND4(AESOP, i) \
 	VBROADCASTI32X4 (i*16)(R9), Z18; \
-	AESOP Z18, Z0, Z0
+	AESOP           Z18, Z0, Z0
 
 #define ROUNDT(AESOP, i) \
 	AESOP (i*16)(AX), X16, X16
@@ -119,21 +120,21 @@ GLOBL xtsRight512<>(SB), RODATA|NOPTR, $64
 // next 32.
 #define LAST10TWEAKS(AESOP, AESLAST) \
 	ROUND32(AESOP, 5);  \
-	TWEAKS(Z8, Z24);  \
+	TWEAKS(Z8, Z24);    \
 	ROUND32(AESOP, 6);  \
-	TWEAKS(Z9, Z25);  \
+	TWEAKS(Z9, Z25);    \
 	ROUND32(AESOP, 7);  \
-	TWEAKS(Z10, Z26);  \
+	TWEAKS(Z10, Z26);   \
 	ROUND32(AESOP, 8);  \
-	TWEAKS(Z11, Z27);  \
+	TWEAKS(Z11, Z27);   \
 	ROUND32(AESOP, 9);  \
-	TWEAKS(Z12, Z28);  \
+	TWEAKS(Z12, Z28);   \
 	ROUND32(AESOP, 10); \
-	TWEAKS(Z13, Z29);  \
+	TWEAKS(Z13, Z29);   \
 	ROUND32(AESOP, 11); \
-	TWEAKS(Z14, Z30);  \
+	TWEAKS(Z14, Z30);   \
 	ROUND32(AESOP, 12); \
-	TWEAKS(Z15, Z31);  \
+	TWEAKS(Z15, Z31);   \
 	ROUND32(AESOP, 13); \
 	ROUND32(AESLAST, 14)
 
