@@ -78,13 +78,14 @@ func unitsOf(c Cipher, ivSize int) UnitsCipher {
 	return unitByUnit{c, ivSize}
 }
 
-// unitByUnit makes a UnitsCipher of any Cipher, which checks the arguments.
+// unitByUnit makes a UnitsCipher of any Cipher.
 type unitByUnit struct {
 	Cipher
 	ivSize int
 }
 
 func (c unitByUnit) EncryptUnits(dst, src []byte, unitSize int, ivs []byte) {
+	checkUnits(dst, src, unitSize, ivs, 1, c.ivSize) // c knows the multiple
 	for len(src) > 0 {
 		n := min(len(src), unitSize)
 		c.Encrypt(dst[:n], src[:n], ivs[:c.ivSize])
@@ -93,6 +94,7 @@ func (c unitByUnit) EncryptUnits(dst, src []byte, unitSize int, ivs []byte) {
 }
 
 func (c unitByUnit) DecryptUnits(dst, src []byte, unitSize int, ivs []byte) {
+	checkUnits(dst, src, unitSize, ivs, 1, c.ivSize) // c knows the multiple
 	for len(src) > 0 {
 		n := min(len(src), unitSize)
 		c.Decrypt(dst[:n], src[:n], ivs[:c.ivSize])
