@@ -38,8 +38,8 @@ GLOBL xtsRight256<>(SB), RODATA|NOPTR, $32
 #define CARRY(T) \
 	VPCLMULQDQ $0x01, Y11, Y9, Y10; \
 	VPSLLDQ    $8, Y9, Y9;          \
-	VPXOR      Y10, T, T;           \
-	VPXOR      Y9, T, T
+	VPXOR      Y9, T, T;            \
+	VPXOR      Y10, T, T
 
 // MULBITS sets T to the tweaks FROM multiplied by x^n. m is 64-n.
 #define MULBITS(n, m, FROM, T) \
@@ -184,14 +184,14 @@ TEXT ·xtsVAESAVX2(SB), NOSPLIT, $544-49
 	CMOVQLT DX, R12
 
 unit:
-	VPERMQ  $0x44, Y12, Y13
-	TESTQ   R12, R12
-	JZ      tweaks
-	VMOVDQU (R10), X12
-	ADDQ    $16, R10
-	VPXOR   (AX)(CX*1), X12, X12
-	TESTQ   CX, CX
-	JNZ     shortTweak
+	VINSERTI128 $1, X12, Y12, Y13
+	TESTQ       R12, R12
+	JZ          tweaks
+	VMOVDQU     (R10), X12
+	ADDQ        $16, R10
+	VPXOR       (AX)(CX*1), X12, X12
+	TESTQ       CX, CX
+	JNZ         shortTweak
 	FIRST4(ROUNDT, VAESENC)
 
 shortTweak:
@@ -201,25 +201,25 @@ tweaks:
 	TESTQ R11, R11
 	JZ    next
 
-	// The tweaks of blocks 0 and 1, 2 and 3, and so on.
+	// The tweaks of blocks 0 and 1, and from them those of 2 and 3 and so on.
 	VPSRLVQ xtsRight256<>(SB), Y13, Y9
 	VPSLLVQ xtsLeft256<>(SB), Y13, Y13
 	CARRY(Y13)
 	VMOVDQA Y13, 0(R14)
 	MULBITS(2, 62, Y13, Y14)
 	VMOVDQA Y14, 32(R14)
-	MULBYTES(1, 15, Y14, Y14)
-	VMOVDQA Y14, 160(R14)
 	MULBITS(4, 60, Y13, Y14)
 	VMOVDQA Y14, 64(R14)
-	MULBYTES(1, 15, Y14, Y14)
-	VMOVDQA Y14, 192(R14)
 	MULBITS(6, 58, Y13, Y14)
 	VMOVDQA Y14, 96(R14)
-	MULBYTES(1, 15, Y14, Y14)
+	MULBYTES(1, 15, Y13, Y14)
+	VMOVDQA Y14, 128(R14)
+	MULBITS(10, 54, Y13, Y14)
+	VMOVDQA Y14, 160(R14)
+	MULBITS(12, 52, Y13, Y14)
+	VMOVDQA Y14, 192(R14)
+	MULBITS(14, 50, Y13, Y14)
 	VMOVDQA Y14, 224(R14)
-	MULBYTES(1, 15, Y13, Y13)
-	VMOVDQA Y13, 128(R14)
 
 	SUBQ $256, R11
 	JLT  rest

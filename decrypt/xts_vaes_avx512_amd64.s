@@ -53,6 +53,13 @@ GLOBL xtsRight512<>(SB), RODATA|NOPTR, $64
 	VPSLLDQ    $8, CARRIES, CARRIES;   \
 	VPTERNLOGQ $0x96, CARRIES, A, T
 
+// MULBITS sets T to the tweaks FROM multiplied by x^n. m is 64-n; CARRIES and A are
+// lost.
+#define MULBITS(n, m, FROM, CARRIES, A, T) \
+	VPSRLQ $m, FROM, CARRIES; \
+	VPSLLQ $n, FROM, T;       \
+	CARRY(CARRIES, A, T)
+
 // MULBYTES sets T to the tweaks FROM multiplied by x^(8*n). m is 16-n, and A is
 // lost. T may be FROM.
 #define MULBYTES(n, m, FROM, A, T) \
@@ -207,19 +214,17 @@ tweaks:
 	TESTQ R11, R11
 	JZ    next
 
-	// The tweaks of blocks 0 to 3, 4 to 7, and so on.
+	// The tweaks of blocks 0 to 3, and from them those of 4 to 7 and so on.
 	VPSRLVQ xtsRight512<>(SB), Z24, Z19
 	VPSLLVQ xtsLeft512<>(SB), Z24, Z24
 	CARRY(Z19, Z20, Z24)
-	VPSRLQ  $60, Z24, Z19
-	VPSLLQ  $4, Z24, Z25
-	CARRY(Z19, Z20, Z25)
+	MULBITS(4, 60, Z24, Z19, Z20, Z25)
 	MULBYTES(1, 15, Z24, Z20, Z26)
-	MULBYTES(1, 15, Z25, Z20, Z27)
+	MULBITS(12, 52, Z24, Z19, Z20, Z27)
 	MULBYTES(2, 14, Z24, Z20, Z28)
-	MULBYTES(2, 14, Z25, Z20, Z29)
-	MULBYTES(2, 14, Z26, Z20, Z30)
-	MULBYTES(2, 14, Z27, Z20, Z31)
+	MULBITS(20, 44, Z24, Z19, Z20, Z29)
+	MULBYTES(3, 13, Z24, Z20, Z30)
+	MULBITS(28, 36, Z24, Z19, Z20, Z31)
 
 	SUBQ $512, R11
 	JLT  rest
