@@ -58,55 +58,75 @@ func (c *xtsBitSliced) DecryptUnits(dst, src []byte, unitSize int, ivs []byte) {
 	c.units(dst, src, unitSize, ivs, true)
 }
 
+func (c *xtsBitSliced) units(dst, src []byte, unitSize int, ivs []byte, decrypt bool) {
+	k := &c.enc
+	if decrypt {
+		k = &c.dec
+	}
+	t := bsTweaks{c: c, unitSize: unitSize, ivs: ivs, next: bsBlocks * blockSize}
+	// The tweaks of a pass are written before the pass that precedes it: code that
+	// reads 16 bytes or more has to wait for shorter writes to reach the cache.
+	var now, later, last bsBuffer
+	n := min(len(src), len(now))
+	t.put(now[:n])
+	for n > 0 {
+		more := min(len(src)-n, len(later))
+		t.put(later[:more])
+		if n == len(now) {
+			c.pass(k, dst, src, now[:], decrypt)
+		} else {
+			copy(last[:], src)
+			c.pass(k, last[:], last[:], now[:], decrypt)
+			copy(dst, last[:n])
+		}
+		now = later
+		dst, src, n = dst[n:], src[n:], more
+	}
+	clear(t.firsts[:])
+	clear(now[:])
+	clear(later[:])
+	clear(last[:])
+}
+
 // bsBuffer has a block for each of a pass.
 type bsBuffer [bsBlocks * blockSize]byte
 
-func (c *xtsBitSliced) units(dst, src []byte, unitSize int, ivs []byte, decrypt bool) {
-	var (
-		none   bsBuffer // no tweaks
-		firsts bsBuffer // encrypted tweaks of some data units
-		next   int      // of which this one is next
-		tweaks bsBuffer // of the blocks of a pass
-		last   bsBuffer // the blocks of the last pass, if it is not full
+// bsTweaks are the tweaks of all blocks of some data units, one after the other.
+type bsTweaks struct {
+	c        *xtsBitSliced
+	unitSize int
+	ivs      []byte   // of the units after those in firsts
+	firsts   bsBuffer // tweaks of the first blocks of some units
+	next     int      // where in firsts that of the next unit is
+	tweak    block    // of the next block
+	left     int      // bytes left of its unit
+}
 
-		tweak block // of the next block
-		left  int   // bytes left of its data unit
-	)
-	next = len(firsts)
-	for len(src) > 0 {
-		n := min(len(src), len(tweaks))
-		for i := 0; i < n; i += blockSize {
-			if left == 0 {
-				if next == len(firsts) {
-					clear(last[copy(last[:], ivs):])
-					c.pass(&c.tweak, firsts[:], last[:], none[:], false)
-					ivs = ivs[min(len(ivs), len(firsts)):]
-					next = 0
-				}
-				tweak = loadBlock(firsts[next:])
-				next += blockSize
-				left = unitSize
+// put writes the next len(b) bytes of tweaks to b.
+func (t *bsTweaks) put(b []byte) {
+	for len(b) > 0 {
+		if t.left == 0 {
+			if t.next == len(t.firsts) {
+				var none bsBuffer
+				clear(t.firsts[copy(t.firsts[:], t.ivs):])
+				t.c.pass(&t.c.tweak, t.firsts[:], t.firsts[:], none[:], false)
+				t.ivs = t.ivs[min(len(t.ivs), len(t.firsts)):]
+				t.next = 0
 			}
-			tweak.store(tweaks[i:])
-			tweak = tweak.double()
-			left -= blockSize
+			t.tweak = loadBlock(t.firsts[t.next:])
+			t.next += blockSize
+			t.left = t.unitSize
 		}
-		k := &c.enc
-		if decrypt {
-			k = &c.dec
+		n := min(len(b), t.left)
+		x := t.tweak
+		for i := 0; i < n; i += blockSize {
+			x.store(b[i:])
+			x = x.double()
 		}
-		if n == len(tweaks) {
-			c.pass(k, dst, src, tweaks[:], decrypt)
-		} else {
-			copy(last[:], src)
-			c.pass(k, last[:], last[:], tweaks[:], decrypt)
-			copy(dst, last[:n])
-		}
-		dst, src = dst[n:], src[n:]
+		t.tweak = x
+		t.left -= n
+		b = b[n:]
 	}
-	clear(firsts[:])
-	clear(tweaks[:])
-	clear(last[:])
 }
 
 // pass encrypts or decrypts bsBlocks blocks.
