@@ -348,3 +348,39 @@ func TestLostDirectoryHeader(t *testing.T) {
 		})
 	}
 }
+
+// TestShowBad shows what does not decode under its lower name: such files can
+// be read where their header is sound, and removed.
+func TestShowBad(t *testing.T) {
+	s := newSickTree(t, "bad")
+	const suffix = " (undecodable)"
+	conflict := filepath.Base(s.lower) + " (conflicted copy)"
+	data, err := os.ReadFile(s.lower)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{conflict: data, "rubbish": []byte("rubbish")} {
+		if err := os.WriteFile(filepath.Join(s.cipher, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.mount("--show-bad")
+	wantFile(t, s.path(conflict+suffix), pattern(10000, 1))
+	_, err = os.ReadFile(s.path("rubbish" + suffix))
+	wantErrno(t, "read", errnoOf(err), unix.EIO)
+	entries, err := os.ReadDir(s.root)
+	if err != nil || len(entries) != 5 {
+		t.Errorf("%v, %v; want five entries", entries, err)
+	}
+	for _, name := range []string{conflict, "rubbish"} {
+		wantErrno(t, "unlink", unix.Unlink(s.path(name+suffix)), 0)
+	}
+	s.wantHealthy()
+	wantFile(t, s.path("bad"), pattern(10000, 1))
+	s.umount()
+	for _, name := range []string{conflict, "rubbish"} {
+		if _, err := os.Lstat(filepath.Join(s.cipher, name)); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+}

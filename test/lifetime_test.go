@@ -3,8 +3,10 @@ package test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -84,4 +86,75 @@ func TestBackground(t *testing.T) {
 	// The lock is free, so the server has ended.
 	tr.mount()
 	tr.umount()
+}
+
+// TestManyMounts mounts and unmounts several trees at the same time, again and
+// again.
+func TestManyMounts(t *testing.T) {
+	needFUSE(t)
+	var group sync.WaitGroup
+	for k := range 8 {
+		tr := newTree(t)
+		group.Go(func() {
+			for round := range 4 {
+				out, code := tryEncfs(t, "mount", "--passfile", tr.passfile, "--log", tr.passfile+".log", tr.cipher, tr.root)
+				if code != 0 {
+					t.Errorf("tree %d, round %d: mount: exit code %d\n%s", k, round, code, out)
+					return
+				}
+				p := tr.path(fmt.Sprint(round))
+				if err := os.WriteFile(p, pattern(5000, byte(k)), 0o644); err != nil {
+					t.Error(err)
+				}
+				wantFile(t, p, pattern(5000, byte(k)))
+				if out, code := tryEncfs(t, "umount", tr.root); code != 0 {
+					t.Errorf("tree %d, round %d: umount: exit code %d\n%s", k, round, code, out)
+					detach(tr.root)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestFewDescriptors browses a tree with more directories than the server may
+// have descriptors.
+func TestFewDescriptors(t *testing.T) {
+	prlimit := needTool(t, "prlimit")
+	tr := mountedTree(t)
+	const dirs = 300
+	for k := range dirs {
+		dir := tr.path(fmt.Sprint("d", k%20), fmt.Sprint("s", k))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "file"), pattern(k, 1), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tr.umount()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := tr.passfile + ".log"
+	out, err := exec.Command(prlimit, "--nofile=64:64", path, "mount", "--passfile", tr.passfile, "--log", log, tr.cipher, tr.root).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		if _, ok := mountAt(tr.root); ok {
+			detach(tr.root)
+		}
+	})
+	for range 2 {
+		for k := range dirs {
+			wantFile(t, tr.path(fmt.Sprint("d", k%20), fmt.Sprint("s", k), "file"), pattern(k, 1))
+		}
+	}
+	if out, err := exec.Command("rm", "-r", tr.path("d1")).CombinedOutput(); err != nil {
+		t.Errorf("rm -r: %v\n%s", err, out)
+	}
+	encfs(t, "umount", tr.root)
 }

@@ -249,6 +249,15 @@ func (m *model) doMap(c chooser) {
 }
 
 func (m *model) doSync(c chooser) {
+	if c.intn(2, "directory") == 0 {
+		_, paths := m.dirs()
+		m.note("fsync of a directory")
+		fd, err := unix.Open(pick(c, paths, "directory"), unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		m.must("open a directory", err)
+		m.must("fsync of a directory", unix.Fsync(fd))
+		unix.Close(fd)
+		return
+	}
 	f := m.opened(c, nil)
 	if f == nil {
 		return

@@ -1,8 +1,10 @@
 package test
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -168,4 +170,61 @@ func TestSpecialFiles(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestSpansFileSystems puts another file system into the cipher directory: two
+// inodes never share a number, and getcwd works.
+func TestSpansFileSystems(t *testing.T) {
+	needRoot(t)
+	tr := mountedTree(t)
+	if err := os.Mkdir(tr.path("dir"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lower := tr.lower(tr.path("dir"))
+	tr.umount()
+	// As if the directory had been moved to a disk of its own.
+	header, err := os.ReadFile(filepath.Join(lower, ".encfs-dir"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("encfs-test", lower, "tmpfs", 0, "size=1m,mode=755"); err != nil {
+		t.Skipf("no tmpfs: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(lower, 0); err != nil {
+			t.Errorf("unmount of the lower file system: %v", err)
+			detach(lower)
+		}
+	})
+	if err := os.WriteFile(filepath.Join(lower, ".encfs-dir"), header, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	tr.mount()
+	defer tr.umount()
+	seen := map[uint64]string{}
+	for k := range 100 {
+		for _, name := range []string{fmt.Sprint(k), fmt.Sprint("dir/", k), fmt.Sprint("dir/sub", k)} {
+			p := tr.path(name)
+			err := os.WriteFile(p, nil, 0o644)
+			if strings.Contains(name, "sub") {
+				err = errors.Join(os.Remove(p), os.Mkdir(p, 0o755))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var st unix.Stat_t
+			if err := unix.Lstat(p, &st); err != nil {
+				t.Fatal(err)
+			}
+			if other := seen[st.Ino]; other != "" {
+				t.Errorf("%s and %s both have the inode number %d", name, other, st.Ino)
+			}
+			seen[st.Ino] = name
+		}
+	}
+	if out, err := inDir(tr.path("dir/sub7"), "pwd", "-P"); err != nil || out != tr.path("dir/sub7")+"\n" {
+		t.Errorf("pwd: %q, %v", out, err)
+	}
+	wantErrno(t, "rename to the other file system", unix.Rename(tr.path("1"), tr.path("dir/moved")), unix.EXDEV)
+	wantErrno(t, "link to the other file system", unix.Link(tr.path("1"), tr.path("dir/linked")), unix.EXDEV)
 }
