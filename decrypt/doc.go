@@ -25,8 +25,9 @@
 // None of this authenticates. A wrong key or damaged ciphertext gives garbage,
 // never an error, and whoever can write ciphertext can change what is read.
 //
-// The portable drivers neither branch on nor index memory by keys or data, except
-// that they take AES from crypto/aes and SM4 from gmsm, which on CPUs without AES
-// instructions use lookup tables. Adiantum spends one AES block on a data unit and
-// is the algorithm meant for such CPUs. Speck is for benchmarks only.
+// No driver branches on or indexes memory by keys or data, except that the portable
+// ones take AES from crypto/aes, and SM4 comes from gmsm: on CPUs without AES
+// instructions both use lookup tables. For those CPUs there are bit-sliced drivers,
+// "xts-aes-bs-ssse3" and "xts-aes-bs-avx2"; and Adiantum, which spends one AES block
+// on a data unit, is the algorithm meant for them. Speck is for benchmarks only.
 package decrypt

@@ -53,6 +53,16 @@ func newTestCipher(t testing.TB, d Driver, key []byte) Cipher {
 	return c
 }
 
+// mustLookupGeneric returns the portable driver of an algorithm.
+func mustLookupGeneric(t testing.TB, algorithm string) Driver {
+	t.Helper()
+	d, err := Lookup(algorithm, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func mustLookupName(t testing.TB, name string) Driver {
 	t.Helper()
 	d, err := LookupName(name)

@@ -2,5 +2,9 @@
 
 package decrypt
 
+import "encfs/cpufeat"
+
 // assemblyDrivers are the drivers that need arm64.
-var assemblyDrivers []Driver
+var assemblyDrivers = []Driver{
+	{"xts(aes)", "xts-aes-ce", 300, cpufeat.AES, newXTSCE},
+}

@@ -152,10 +152,7 @@ func roundTrip(h hash.Hash, buf, plain []byte, encrypt, decrypt func([]byte)) er
 // checkSeveral checks a cipher that takes several data units at once: it must give
 // what it gives for one after the other.
 func checkSeveral(c Cipher, buf, plain []byte, alg Algorithm) error {
-	several, ok := c.(interface {
-		EncryptUnits(dst, src []byte, unitSize int, ivs []byte)
-		DecryptUnits(dst, src []byte, unitSize int, ivs []byte)
-	})
+	several, ok := c.(UnitsCipher)
 	if !ok {
 		return nil
 	}

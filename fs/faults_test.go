@@ -2,6 +2,7 @@ package fs_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"syscall"
 	"testing"
@@ -249,5 +250,63 @@ func TestNoSpaceAtEachStep(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTailAfterShrinking lets the second step of shrinking fail, as if a crash
+// came before it: what was cut off is still in the last data unit, and does not
+// come back whatever makes the file longer.
+func TestTailAfterShrinking(t *testing.T) {
+	const punch, zeroRange = 0x02 | 0x01, 0x10
+	v, faulty := faultyVolume(t, newTree(t, keys.AES256XTS, keys.AES256CTS))
+	write := func(off int64) func(i *fs.Inode) error {
+		return func(i *fs.Inode) error { _, err := v.WriteAt(i, []byte{0}, off); return err }
+	}
+	for _, tt := range []struct {
+		name string
+		grow func(i *fs.Inode) error
+		size int
+	}{
+		{"not at all", func(*fs.Inode) error { return nil }, 5000},
+		{"truncate in the unit", func(i *fs.Inode) error { return v.Truncate(i, 6000) }, 6000},
+		{"truncate to its end", func(i *fs.Inode) error { return v.Truncate(i, 8192) }, 8192},
+		{"truncate past it", func(i *fs.Inode) error { return v.Truncate(i, 20000) }, 20000},
+		{"truncate to the same size, then past it", func(i *fs.Inode) error {
+			return errors.Join(v.Truncate(i, 5000), v.Truncate(i, 20000))
+		}, 20000},
+		{"write in the unit", write(6000), 6001},
+		{"write behind it", write(8192), 8193},
+		{"write far behind it", write(20000), 20001},
+		{"write before the end, then behind it", func(i *fs.Inode) error {
+			return errors.Join(v.Allocate(i, punch, 4096, 4), write(4999)(i), write(8192)(i))
+		}, 8193},
+		{"fallocate", func(i *fs.Inode) error { return v.Allocate(i, 0, 5000, 5000) }, 10000},
+		{"zero a range", func(i *fs.Inode) error { return v.Allocate(i, zeroRange, 5500, 5000) }, 10500},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			want := pattern(9000, 1)
+			i := create(t, v, "f", want)
+			defer v.Release(i, 1)
+			defer v.CloseFile(i)
+			defer v.Unlink(v.Root(), "f")
+			faulty.fault = func(method string) error {
+				if method == "WriteUnits" {
+					return syscall.EIO
+				}
+				return nil
+			}
+			err := v.Truncate(i, 5000)
+			faulty.fault = nil
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := tt.grow(i); err != nil {
+				t.Fatal(err)
+			}
+			got := contents(t, v, i)
+			if len(got) != tt.size || len(bytes.Trim(got[5000:], "\x00")) > 0 {
+				t.Errorf("%d bytes, want %d, and zeros from 5000 on", len(got), tt.size)
+			}
+		})
 	}
 }

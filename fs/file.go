@@ -147,9 +147,9 @@ func (v *Volume) reload(i *Inode) error {
 	return v.setContents(i, i.file.Context())
 }
 
-// newContext returns a context with the policy of the root and a new nonce.
-func (v *Volume) newContext() []byte {
-	c := keys.Context{Policy: v.policy}
+// newContext returns a context with a new nonce.
+func newContext(p keys.Policy) []byte {
+	c := keys.Context{Policy: p}
 	rand.Read(c.Nonce[:])
 	return c.Marshal()
 }
@@ -161,11 +161,15 @@ func (v *Volume) Sync(i *Inode, dataOnly bool) error {
 	if v.writer == nil {
 		return nil
 	}
-	if err := v.Open(i, true); err != nil {
-		return err
-	}
-	defer v.CloseFile(i)
 	i.mu.RLock()
+	if i.writer == nil {
+		i.mu.RUnlock()
+		if err := v.Open(i, true); err != nil {
+			return err
+		}
+		defer v.CloseFile(i)
+		i.mu.RLock()
+	}
 	defer i.mu.RUnlock()
 	return v.report(i.writer.Sync(dataOnly))
 }

@@ -2,6 +2,8 @@ package fs_test
 
 import (
 	"errors"
+	"slices"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -120,4 +122,54 @@ func TestErrnoOfOpenModes(t *testing.T) {
 	check("open for reading, read-only", v.Open(i, false), 0)
 	check("sync, read-only", v.Sync(i, false), 0)
 	check("close", v.CloseFile(i), 0)
+}
+
+// TestSizeDuringChange looks a file up again and again while it is made longer
+// and shorter. The store goes through sizes in between; the kernel would keep one
+// of them for a day.
+func TestSizeDuringChange(t *testing.T) {
+	v := newVolume(t)
+	i := create(t, v, "f", nil)
+	defer v.Release(i, 1)
+	defer v.CloseFile(i)
+	sizes := []int64{0, 100, 5000, 4095, 4096, 200}
+	stop := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				j, a, err := v.Lookup(v.Root(), "f")
+				if err != nil {
+					t.Errorf("Lookup: %v", err)
+					return
+				}
+				v.Release(j, 1)
+				if !slices.Contains(sizes, a.Size) {
+					t.Errorf("Lookup says %d bytes, which it never had", a.Size)
+					return
+				}
+			}
+		})
+	}
+	for range 50 {
+		for k, size := range sizes {
+			to := size
+			if k%2 == 0 {
+				to = 0
+			}
+			if err := v.Truncate(i, to); err != nil {
+				t.Error(err)
+			}
+			if _, err := v.WriteAt(i, pattern(int(size-to), 1), 0); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	close(stop)
+	readers.Wait()
 }

@@ -85,6 +85,13 @@ func (v *Volume) unref(i *Inode, n uint64) (last bool) {
 	return true
 }
 
+// isOpen reports whether an inode is a file that is open.
+func (i *Inode) isOpen() bool {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	return i.file != nil
+}
+
 // closeForGood closes a file that is still open, as it is when a mount ends
 // while programs use it.
 func (i *Inode) closeForGood() {

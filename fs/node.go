@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"strings"
 	"syscall"
 	"time"
 
@@ -180,12 +181,6 @@ func (f *FS) GetXAttr(_ <-chan struct{}, h *fuse.InHeader, name string, dest []b
 // JSON, how the mount works. It is not listed.
 const StatusXattr = "user.encfs.status"
 
-// Attributes in which POSIX ACLs are kept.
-const (
-	accessACL  = "system.posix_acl_access"
-	defaultACL = "system.posix_acl_default"
-)
-
 func (f *FS) getXattr(i *Inode, name string) ([]byte, error) {
 	if i == f.v.Root() && name == StatusXattr {
 		return f.v.status()
@@ -203,6 +198,9 @@ func (f *FS) ListXAttr(_ <-chan struct{}, h *fuse.InHeader, dest []byte) (uint32
 	names, err := f.v.ListXattr(f.inode(h.NodeId))
 	var list []byte
 	for _, n := range names {
+		if h.Uid != 0 && strings.HasPrefix(n, trustedPrefix) {
+			continue // nor does the kernel show them to other users elsewhere
+		}
 		list = append(append(list, n...), 0)
 	}
 	return fillXattr(dest, list, err)

@@ -65,7 +65,10 @@ func (w *change) begin() error {
 	if w.f.Layout() != store.LayoutEmpty {
 		return nil
 	}
-	raw := w.v.newContext()
+	// That of the root: which of its directories a file inherits from cannot be
+	// told any more, and a tree has one policy unless somebody puts parts of two
+	// together.
+	raw := newContext(w.v.policy)
 	if err := w.v.setContents(w.i, raw); err != nil {
 		return err
 	}

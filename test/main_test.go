@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 		os.Exit(runHelper(name, os.Args[1:]))
 	}
 	flag.Parse()
+	// Otherwise each process that ends waits a second for races to report.
+	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	// A failure is reproduced with the printed seed; no files in the sources.
 	flag.Set("rapid.nofailfile", "true")
 	os.Exit(runTests(m))

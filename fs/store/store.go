@@ -94,7 +94,8 @@ type Store interface {
 	Context(node Node) ([]byte, error)
 	// Readlink returns the encrypted target of a symbolic link.
 	Readlink(node Node) ([]byte, error)
-	// Open opens a regular file. With write set, which only a store that
+	// Open opens a regular file, also one that has lost its last name since it was
+	// found. With write set, which only a store that
 	// implements Writer takes, the result is a FileWriter.
 	Open(node Node, write bool) (File, error)
 	// Statfs describes the space of the store.
@@ -221,7 +222,7 @@ type Writer interface {
 	// Mkdir makes a directory with the given context.
 	Mkdir(dir Node, name []byte, mode uint32, owner Owner, context []byte) (Node, Attr, error)
 	// Symlink makes a symbolic link with an encrypted target. Of the context
-	// only the nonce is stored; its policy is that of the root.
+	// only the nonce is stored; its policy is that of dir.
 	Symlink(dir Node, name, target []byte, owner Owner, context []byte) (Node, Attr, error)
 	// Mknod makes a device, a FIFO or a socket; mode holds its type.
 	Mknod(dir Node, name []byte, mode uint32, rdev uint64, owner Owner) (Node, Attr, error)

@@ -106,17 +106,11 @@ func onOneCPU(f func()) {
 // A cipherSubject is a driver's cipher with data to encrypt.
 type cipherSubject struct {
 	cipher   decrypt.Cipher
-	several  unitsCipher // nil if the driver takes one data unit at a time
+	several  decrypt.UnitsCipher // nil if the driver takes one data unit at a time
 	ivSize   int
 	selfTest float64
 	data     []byte
 	ivs      []byte
-}
-
-// A unitsCipher takes several data units in a call.
-type unitsCipher interface {
-	EncryptUnits(dst, src []byte, unitSize int, ivs []byte)
-	DecryptUnits(dst, src []byte, unitSize int, ivs []byte)
 }
 
 func newCipherSubject(d decrypt.Driver) (*cipherSubject, error) {
@@ -137,7 +131,7 @@ func newCipherSubject(d decrypt.Driver) (*cipherSubject, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.several, _ = s.cipher.(unitsCipher)
+	s.several, _ = s.cipher.(decrypt.UnitsCipher)
 	s.ivSize = a.IVSize
 	s.ivs = make([]byte, dataSize/UnitSizes[0]*a.IVSize)
 	for i := 0; i < len(s.ivs); i += a.IVSize {
