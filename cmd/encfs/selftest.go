@@ -100,7 +100,7 @@ func printSelfTests(w io.Writer, results []selfTestResult) error {
 	for _, r := range results {
 		took := "-"
 		if r.Result != decrypt.NotRun.String() {
-			took = fmt.Sprintf("%.0f µs", r.Microseconds)
+			took = fmt.Sprintf("%.1f µs", r.Microseconds)
 		}
 		total += r.Microseconds
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s", r.Algorithm, r.Driver, r.Result, took)

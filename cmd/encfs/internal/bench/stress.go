@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"hash"
+	"runtime"
 	"sync"
 	"time"
 
@@ -24,7 +25,8 @@ type StressResult struct {
 	OpsPerS float64 `json:"ops_per_s"` // of all algorithms, each of which had as many
 
 	// ByAlgorithm is for each algorithm the rate at which the workers did its operations
-	// in the time that they spent on it.
+	// in the CPU time that they spent on it; if there are more workers than CPUs, the
+	// rate of as many workers.
 	ByAlgorithm map[string]float64 `json:"by_algorithm"`
 
 	Drivers map[string]string `json:"drivers"` // of the ciphers, by algorithm
@@ -40,8 +42,8 @@ type StressResult struct {
 const stressSize = 1024
 
 // stressBatch is how many operations of an algorithm come one after the other, so that
-// looking at the clock does not count.
-const stressBatch = 8
+// looking at the clock, which is a system call, does not count.
+const stressBatch = 32
 
 // A stressor is an operation of an algorithm, bound to memory of its own.
 type stressor struct {
@@ -77,11 +79,12 @@ func Stress(table *decrypt.Table, o StressOptions) (StressResult, error) {
 	}
 	wg.Wait()
 	r.Seconds = time.Since(start).Seconds()
+	cpus := float64(min(o.Workers, runtime.GOMAXPROCS(0)))
 	for i, set := range sets {
 		for j, s := range set {
 			n := float64(counts[i].rounds) * stressBatch
 			r.OpsPerS += n / r.Seconds
-			r.ByAlgorithm[s.algorithm] += n / counts[i].spent[j].Seconds()
+			r.ByAlgorithm[s.algorithm] += n / counts[i].spent[j].Seconds() * cpus / float64(o.Workers)
 			if i == 0 {
 				r.Order = append(r.Order, s.algorithm)
 			}
@@ -93,21 +96,23 @@ func Stress(table *decrypt.Table, o StressOptions) (StressResult, error) {
 // stressCounts is what a worker has done.
 type stressCounts struct {
 	rounds int
-	spent  []time.Duration // on each stressor
+	spent  []time.Duration // CPU time, on each stressor
 }
 
 // runStressors does rounds until the end, at least one.
 func runStressors(set []stressor, end time.Time) stressCounts {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	c := stressCounts{spent: make([]time.Duration, len(set))}
-	now := time.Now()
-	for c.rounds == 0 || now.Before(end) {
+	now := threadTime()
+	for c.rounds == 0 || time.Now().Before(end) {
 		for i, s := range set {
 			for range stressBatch {
 				s.do()
 			}
 			before := now
-			now = time.Now()
-			c.spent[i] += now.Sub(before)
+			now = threadTime()
+			c.spent[i] += now - before
 		}
 		c.rounds++
 	}
