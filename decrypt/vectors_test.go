@@ -148,15 +148,20 @@ func TestXCTRVectors(t *testing.T) {
 
 // So does the hash of Adiantum.
 func TestNHPoly1305Vectors(t *testing.T) {
-	for _, v := range loadVectors[struct{ Key, Message, Hash hexBytes }](t, "nhpoly1305.json") {
-		t.Run(fmt.Sprintf("%dbytes", len(v.Message)), func(t *testing.T) {
-			keys := new(adiantumKeys)
-			keys.message.SetBytes(v.Key[:poly1305.KeySize])
-			keys.nh.SetBytes(v.Key[poly1305.KeySize:])
-			got := (&adiantumGeneric{keys}).hashMessage(v.Message).bytes()
-			if !bytes.Equal(got[:], v.Hash) {
-				t.Errorf("hash:\n got %x\nwant %x", got, v.Hash)
-			}
-		})
-	}
+	vectors := loadVectors[struct{ Key, Message, Hash hexBytes }](t, "nhpoly1305.json")
+	forEachDriver(t, "adiantum(xchacha12,aes)", func(t *testing.T, d Driver) {
+		parts := partsOf(t, d)
+		for _, v := range vectors {
+			t.Run(fmt.Sprintf("%dbytes", len(v.Message)), func(t *testing.T) {
+				keys := new(adiantumKeys)
+				keys.message.SetBytes(v.Key[:poly1305.KeySize])
+				keys.nh.SetBytes(v.Key[poly1305.KeySize:])
+				parts.setKeys(keys)
+				got := parts.hashMessage(v.Message).bytes()
+				if !bytes.Equal(got[:], v.Hash) {
+					t.Errorf("hash:\n got %x\nwant %x", got, v.Hash)
+				}
+			})
+		}
+	})
 }
