@@ -58,3 +58,58 @@ func (c *adiantumAVX2) xorKeyStream(dst, src []byte, cm block) {
 		chacha12AVX2(&dst[0], &src[0], len(src), &state)
 	}
 }
+
+// nhPoly1305AVX512 appends to the message of Poly1305, whose state is state, the NH
+// values of the pieces of message, which has n bytes, n positive. The last granule
+// is padded with zeros. Needs AVX512F,
+// AVX512BW and AVX512VL.
+//
+//go:noescape
+func nhPoly1305AVX512(state *poly1305.State, key *simdHashKey, message *byte, n int)
+
+// hchacha12AVX512 sets state to the initial state of ChaCha12 of which the key
+// stream of XChaCha12 for key and nonce comes. Needs AVX512F,
+// AVX512BW and AVX512VL.
+//
+//go:noescape
+func hchacha12AVX512(state *[16]uint32, key *xchacha.Key, nonce *[xchacha.NonceSize]byte)
+
+// chacha12AVX512 sets n bytes at dst to those at src xor the key stream of ChaCha12
+// that begins with the block of the initial state; n is positive and less than
+// 2^38, and word 12 of the state, the low half of the block counter, is 0 at first.
+// dst and src overlap entirely or not at all. The state changes. Needs AVX512F,
+// AVX512BW and AVX512VL.
+//
+//go:noescape
+func chacha12AVX512(dst, src *byte, n int, state *[16]uint32)
+
+// adiantumAVX512 are the parts of Adiantum with AVX-512.
+type adiantumAVX512 struct {
+	stream xchacha.Key
+	hash   simdHashKey
+}
+
+func newAdiantumAVX512(key []byte) (Cipher, error) { return newAdiantum(key, new(adiantumAVX512)) }
+
+func (c *adiantumAVX512) setKeys(k *adiantumKeys) {
+	c.stream = k.stream
+	c.hash.set(k)
+}
+
+func (c *adiantumAVX512) hashMessage(message []byte) block {
+	var s poly1305.State
+	if len(message) > 0 {
+		nhPoly1305AVX512(&s, &c.hash, &message[0], len(message))
+	}
+	lo, hi := s.Sum()
+	return block{lo, hi}
+}
+
+func (c *adiantumAVX512) xorKeyStream(dst, src []byte, cm block) {
+	if len(src) > 0 {
+		var state [16]uint32
+		nonce := adiantumNonce(cm)
+		hchacha12AVX512(&state, &c.stream, &nonce)
+		chacha12AVX512(&dst[0], &src[0], len(src), &state)
+	}
+}
