@@ -14,11 +14,12 @@ import (
 //go:noescape
 func nhPoly1305AVX2(state *poly1305.State, key *simdHashKey, message *byte, n int)
 
-// hchacha12AVX2 sets state to the initial state of ChaCha12 of which the key
-// stream of XChaCha12 for key and nonce comes. Needs AVX2.
+// hchacha12AVX2 sets state to the initial state of ChaCha12 for key and the nonce
+// of adiantumNonce, of which lo and hi are the encrypted block. It does what
+// [xchacha.Key.State] does. Needs AVX2.
 //
 //go:noescape
-func hchacha12AVX2(state *[16]uint32, key *xchacha.Key, nonce *[xchacha.NonceSize]byte)
+func hchacha12AVX2(state *xchacha.State, key *xchacha.Key, lo, hi uint64)
 
 // chacha12AVX2 sets n bytes at dst to those at src xor the key stream of ChaCha12
 // that begins with the block of the initial state; n is positive and less than
@@ -26,7 +27,7 @@ func hchacha12AVX2(state *[16]uint32, key *xchacha.Key, nonce *[xchacha.NonceSiz
 // dst and src overlap entirely or not at all. The state changes. Needs AVX2.
 //
 //go:noescape
-func chacha12AVX2(dst, src *byte, n int, state *[16]uint32)
+func chacha12AVX2(dst, src *byte, n int, state *xchacha.State)
 
 // adiantumAVX2 are the parts of Adiantum with AVX2.
 type adiantumAVX2 struct {
@@ -52,9 +53,8 @@ func (c *adiantumAVX2) hashMessage(message []byte) block {
 
 func (c *adiantumAVX2) xorKeyStream(dst, src []byte, cm block) {
 	if len(src) > 0 {
-		var state [16]uint32
-		nonce := adiantumNonce(cm)
-		hchacha12AVX2(&state, &c.stream, &nonce)
+		var state xchacha.State
+		hchacha12AVX2(&state, &c.stream, cm.lo, cm.hi)
 		chacha12AVX2(&dst[0], &src[0], len(src), &state)
 	}
 }
@@ -67,12 +67,13 @@ func (c *adiantumAVX2) xorKeyStream(dst, src []byte, cm block) {
 //go:noescape
 func nhPoly1305AVX512(state *poly1305.State, key *simdHashKey, message *byte, n int)
 
-// hchacha12AVX512 sets state to the initial state of ChaCha12 of which the key
-// stream of XChaCha12 for key and nonce comes. Needs AVX512F,
+// hchacha12AVX512 sets state to the initial state of ChaCha12 for key and the nonce
+// of adiantumNonce, of which lo and hi are the encrypted block. It does what
+// [xchacha.Key.State] does. Needs AVX512F,
 // AVX512BW and AVX512VL.
 //
 //go:noescape
-func hchacha12AVX512(state *[16]uint32, key *xchacha.Key, nonce *[xchacha.NonceSize]byte)
+func hchacha12AVX512(state *xchacha.State, key *xchacha.Key, lo, hi uint64)
 
 // chacha12AVX512 sets n bytes at dst to those at src xor the key stream of ChaCha12
 // that begins with the block of the initial state; n is positive and less than
@@ -81,7 +82,7 @@ func hchacha12AVX512(state *[16]uint32, key *xchacha.Key, nonce *[xchacha.NonceS
 // AVX512BW and AVX512VL.
 //
 //go:noescape
-func chacha12AVX512(dst, src *byte, n int, state *[16]uint32)
+func chacha12AVX512(dst, src *byte, n int, state *xchacha.State)
 
 // adiantumAVX512 are the parts of Adiantum with AVX-512.
 type adiantumAVX512 struct {
@@ -107,9 +108,8 @@ func (c *adiantumAVX512) hashMessage(message []byte) block {
 
 func (c *adiantumAVX512) xorKeyStream(dst, src []byte, cm block) {
 	if len(src) > 0 {
-		var state [16]uint32
-		nonce := adiantumNonce(cm)
-		hchacha12AVX512(&state, &c.stream, &nonce)
+		var state xchacha.State
+		hchacha12AVX512(&state, &c.stream, cm.lo, cm.hi)
 		chacha12AVX512(&dst[0], &src[0], len(src), &state)
 	}
 }

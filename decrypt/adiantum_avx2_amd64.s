@@ -29,6 +29,11 @@ DATA rotate8<>+0x10(SB)/8, $0x0605040702010003
 DATA rotate8<>+0x18(SB)/8, $0x0e0d0c0f0a09080b
 GLOBL rotate8<>(SB), RODATA|NOPTR, $32
 
+// The block counter of the first block, and the end of the nonce.
+DATA chachaLastRow<>+0x00(SB)/8, $0
+DATA chachaLastRow<>+0x08(SB)/8, $1
+GLOBL chachaLastRow<>(SB), RODATA|NOPTR, $16
+
 // The block counters of eight blocks, before the number of the first is added.
 DATA eightCounters<>+0x00(SB)/8, $0x0000000100000000
 DATA eightCounters<>+0x08(SB)/8, $0x0000000300000002
@@ -174,17 +179,17 @@ DONE:
 	XOR_PAIR(Y2, Y6, OFF+128, Y10)  \
 	XOR_PAIR(Y3, Y7, OFF+192, Y11)
 
-// func hchacha12AVX2(state *[16]uint32, key *xchacha.Key, nonce *[24]byte)
+// func hchacha12AVX2(state *xchacha.State, key *xchacha.Key, lo, hi uint64)
 //
 // X0 to X3 are the rows of the state, AX the double rounds left.
-TEXT ·hchacha12AVX2(SB), NOSPLIT, $0-24
+TEXT ·hchacha12AVX2(SB), NOSPLIT, $0-32
 	MOVQ    state+0(FP), DI
 	MOVQ    key+8(FP), SI
-	MOVQ    nonce+16(FP), DX
 	VMOVDQU chachaConstants<>(SB), X0
 	VMOVDQU (SI), X1
 	VMOVDQU 16(SI), X2
-	VMOVDQU (DX), X3
+	VMOVQ   lo+16(FP), X3
+	VPINSRQ $1, hi+24(FP), X3, X3
 	MOVQ    $6, AX
 
 rounds:
@@ -202,8 +207,7 @@ rounds:
 	JNZ     rounds
 
 	VMOVDQU chachaConstants<>(SB), X4
-	VMOVQ   16(DX), X5
-	VPSLLDQ $8, X5, X5 // after the block counter, 0
+	VMOVDQU chachaLastRow<>(SB), X5
 	VMOVDQU X4, (DI)
 	VMOVDQU X0, 16(DI)
 	VMOVDQU X3, 32(DI)
@@ -211,7 +215,7 @@ rounds:
 	VZEROUPPER
 	RET
 
-// func chacha12AVX2(dst, src *byte, n int, state *[16]uint32)
+// func chacha12AVX2(dst, src *byte, n int, state *xchacha.State)
 //
 // DI dst, SI src, CX bytes left, R12 state, AX double rounds left. R8 and R9 are
 // where the eight blocks at hand are written to and read from: DI and SI, or the

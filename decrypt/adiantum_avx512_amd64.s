@@ -17,6 +17,11 @@ DATA chachaConstants<>+0x00(SB)/8, $0x3320646e61707865
 DATA chachaConstants<>+0x08(SB)/8, $0x6b20657479622d32
 GLOBL chachaConstants<>(SB), RODATA|NOPTR, $16
 
+// The block counter of the first block, and the end of the nonce.
+DATA chachaLastRow<>+0x00(SB)/8, $0
+DATA chachaLastRow<>+0x08(SB)/8, $1
+GLOBL chachaLastRow<>(SB), RODATA|NOPTR, $16
+
 // The block counters of sixteen blocks, before the number of the first is added.
 DATA sixteenCounters<>+0x00(SB)/8, $0x0000000100000000
 DATA sixteenCounters<>+0x08(SB)/8, $0x0000000300000002
@@ -28,7 +33,26 @@ DATA sixteenCounters<>+0x30(SB)/8, $0x0000000d0000000c
 DATA sixteenCounters<>+0x38(SB)/8, $0x0000000f0000000e
 GLOBL sixteenCounters<>(SB), RODATA|NOPTR, $64
 
-// ROUND is a round on the columns of one state, whose rows are A, B, C and D.
+// What two times four blocks with one in a lane have to be added to their last rows.
+DATA fourCounters<>+0x00(SB)/8, $0
+DATA fourCounters<>+0x08(SB)/8, $0
+DATA fourCounters<>+0x10(SB)/8, $1
+DATA fourCounters<>+0x18(SB)/8, $0
+DATA fourCounters<>+0x20(SB)/8, $2
+DATA fourCounters<>+0x28(SB)/8, $0
+DATA fourCounters<>+0x30(SB)/8, $3
+DATA fourCounters<>+0x38(SB)/8, $0
+DATA fourCounters<>+0x40(SB)/8, $4
+DATA fourCounters<>+0x48(SB)/8, $0
+DATA fourCounters<>+0x50(SB)/8, $5
+DATA fourCounters<>+0x58(SB)/8, $0
+DATA fourCounters<>+0x60(SB)/8, $6
+DATA fourCounters<>+0x68(SB)/8, $0
+DATA fourCounters<>+0x70(SB)/8, $7
+DATA fourCounters<>+0x78(SB)/8, $0
+GLOBL fourCounters<>(SB), RODATA|NOPTR, $128
+
+// ROUND is a round on the columns of states whose rows are A, B, C and D.
 #define ROUND(A, B, C, D) \
 	VPADDD B, A, A   \
 	VPXORD A, D, D   \
@@ -42,6 +66,17 @@ GLOBL sixteenCounters<>(SB), RODATA|NOPTR, $64
 	VPADDD D, C, C   \
 	VPXORD C, B, B   \
 	VPROLD $7, B, B
+
+// TO_DIAGONALS turns the rows A, C and D so that the diagonals become columns.
+// TO_COLUMNS undoes it. Row B stays: it is the last one to be ready.
+#define TO_DIAGONALS(A, C, D) \
+	VPSHUFD $0x93, A, A \
+	VPSHUFD $0x39, C, C \
+	VPSHUFD $0x4E, D, D
+#define TO_COLUMNS(A, C, D) \
+	VPSHUFD $0x39, A, A \
+	VPSHUFD $0x93, C, C \
+	VPSHUFD $0x4E, D, D
 
 // STEP is a quarter of a quarter round, of four side by side: A += B, D ^= A, and
 // D is rotated left by some bits.
@@ -113,50 +148,34 @@ GLOBL sixteenCounters<>(SB), RODATA|NOPTR, $64
 
 // SAVE_FOUR stores them to the buffer instead.
 #define SAVE_FOUR(I, A, B, C, D) \
-	VMOVDQU32 A, 64*I(SP)       \
-	VMOVDQU32 B, 64*(I+4)(SP)   \
-	VMOVDQU32 C, 64*(I+8)(SP)   \
-	VMOVDQU32 D, 64*(I+12)(SP)
+	VMOVDQU32 A, 64*I(R10)       \
+	VMOVDQU32 B, 64*(I+4)(R10)   \
+	VMOVDQU32 C, 64*(I+8)(R10)   \
+	VMOVDQU32 D, 64*(I+12)(R10)
 
-// SAVE_TWO stores words at OFF of block I, which is in the low lanes of A and B, and
-// of the block four later, which is in the high ones, to the buffer. T is
-// clobbered.
-#define SAVE_TWO(I, OFF, A, B, T) \
-	VSHUFI32X4 $0, B, A, T              \
-	VMOVDQU32  T, 64*I+OFF(SP)          \
-	VSHUFI32X4 $3, B, A, T              \
-	VMOVDQU32  T, 64*(I+4)+OFF(SP)
-
-// func hchacha12AVX512(state *[16]uint32, key *xchacha.Key, nonce *[24]byte)
+// func hchacha12AVX512(state *xchacha.State, key *xchacha.Key, lo, hi uint64)
 //
 // X0 to X3 are the rows of the state, AX the double rounds left.
-TEXT ·hchacha12AVX512(SB), NOSPLIT, $0-24
+TEXT ·hchacha12AVX512(SB), NOSPLIT, $0-32
 	MOVQ    state+0(FP), DI
 	MOVQ    key+8(FP), SI
-	MOVQ    nonce+16(FP), DX
 	VMOVDQU chachaConstants<>(SB), X0
 	VMOVDQU (SI), X1
 	VMOVDQU 16(SI), X2
-	VMOVDQU (DX), X3
+	VMOVQ   lo+16(FP), X3
+	VPINSRQ $1, hi+24(FP), X3, X3
 	MOVQ    $6, AX
 
 rounds:
-	// Instead of B the three other rows are turned for the diagonals: they are
-	// ready before B is.
 	ROUND(X0, X1, X2, X3)
-	VPSHUFD $0x93, X0, X0
-	VPSHUFD $0x4E, X3, X3
-	VPSHUFD $0x39, X2, X2
+	TO_DIAGONALS(X0, X2, X3)
 	ROUND(X0, X1, X2, X3)
-	VPSHUFD $0x39, X0, X0
-	VPSHUFD $0x4E, X3, X3
-	VPSHUFD $0x93, X2, X2
+	TO_COLUMNS(X0, X2, X3)
 	DECQ    AX
 	JNZ     rounds
 
 	VMOVDQU chachaConstants<>(SB), X4
-	VMOVQ   16(DX), X5
-	VPSLLDQ $8, X5, X5 // after the block counter, 0
+	VMOVDQU chachaLastRow<>(SB), X5
 	VMOVDQU X4, (DI)
 	VMOVDQU X0, 16(DI)
 	VMOVDQU X3, 32(DI)
@@ -164,17 +183,20 @@ rounds:
 	VZEROUPPER
 	RET
 
-// func chacha12AVX512(dst, src *byte, n int, state *[16]uint32)
+// func chacha12AVX512(dst, src *byte, n int, state *xchacha.State)
 //
-// DI dst, SI src, CX bytes left, R12 state, AX double rounds left. A register has the
-// same word of sixteen blocks, or of eight if that is enough: registers 0 to 15
-// words 0 to 15. 16 to 19 are for transposing. AX, BX and K1 are for the bytes of the
-// last blocks, which go through the buffer of sixteen blocks in the frame.
-TEXT ·chacha12AVX512(SB), 0, $1024-32
+// DI dst, SI src, CX bytes left, R12 state, AX double rounds left. Z0 to Z15 have
+// words 0 to 15 of sixteen blocks, or Z0 to Z3 and Z4 to Z7 the rows of two times
+// four blocks. Z16 to Z19 are for transposing, Z16 to Z21 the initial rows. R10 is a
+// buffer of sixteen blocks, aligned in the frame, through which the last blocks go;
+// AX and K1 are for the bytes of the last one.
+TEXT ·chacha12AVX512(SB), 0, $1088-32
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ n+16(FP), CX
 	MOVQ state+24(FP), R12
+	LEAQ 63(SP), R10
+	ANDQ $~63, R10
 	CMPQ CX, $512
 	JBE  eight
 
@@ -243,62 +265,56 @@ sixteenRounds:
 	CMPQ CX, $512
 	JA   sixteen
 
+	// Of up to eight blocks the rows stay rows: a lane has one block's, which takes
+	// turning them for the diagonals but hardly any transposing.
 eight:
-	WORD(0, Y0)
-	WORD(1, Y1)
-	WORD(2, Y2)
-	WORD(3, Y3)
-	WORD(4, Y4)
-	WORD(5, Y5)
-	WORD(6, Y6)
-	WORD(7, Y7)
-	WORD(8, Y8)
-	WORD(9, Y9)
-	WORD(10, Y10)
-	WORD(11, Y11)
-	WORD(12, Y12)
-	VPADDD sixteenCounters<>(SB), Y12, Y12
-	WORD(13, Y13)
-	WORD(14, Y14)
-	WORD(15, Y15)
-	MOVQ   $6, AX
+	VBROADCASTI32X4 (R12), Z16
+	VBROADCASTI32X4 16(R12), Z17
+	VBROADCASTI32X4 32(R12), Z18
+	VBROADCASTI32X4 48(R12), Z19
+	VPADDD          fourCounters<>(SB), Z19, Z20
+	VPADDD          fourCounters<>+64(SB), Z19, Z21
+	VMOVDQA32       Z16, Z0
+	VMOVDQA32       Z17, Z1
+	VMOVDQA32       Z18, Z2
+	VMOVDQA32       Z20, Z3
+	VMOVDQA32       Z16, Z4
+	VMOVDQA32       Z17, Z5
+	VMOVDQA32       Z18, Z6
+	VMOVDQA32       Z21, Z7
+	MOVQ            $6, AX
 
 eightRounds:
-	QUARTERS(Y0, Y4, Y8, Y12, Y1, Y5, Y9, Y13, Y2, Y6, Y10, Y14, Y3, Y7, Y11, Y15)
-	QUARTERS(Y0, Y5, Y10, Y15, Y1, Y6, Y11, Y12, Y2, Y7, Y8, Y13, Y3, Y4, Y9, Y14)
+	ROUND(Z0, Z1, Z2, Z3)
+	ROUND(Z4, Z5, Z6, Z7)
+	TO_DIAGONALS(Z0, Z2, Z3)
+	TO_DIAGONALS(Z4, Z6, Z7)
+	ROUND(Z0, Z1, Z2, Z3)
+	ROUND(Z4, Z5, Z6, Z7)
+	TO_COLUMNS(Z0, Z2, Z3)
+	TO_COLUMNS(Z4, Z6, Z7)
 	DECQ AX
 	JNZ  eightRounds
 
-	VPADDD sixteenCounters<>(SB), Y12, Y12
-	ADD_WORD(0, Y0)
-	ADD_WORD(1, Y1)
-	ADD_WORD(2, Y2)
-	ADD_WORD(3, Y3)
-	ADD_WORD(4, Y4)
-	ADD_WORD(5, Y5)
-	ADD_WORD(6, Y6)
-	ADD_WORD(7, Y7)
-	ADD_WORD(8, Y8)
-	ADD_WORD(9, Y9)
-	ADD_WORD(10, Y10)
-	ADD_WORD(11, Y11)
-	ADD_WORD(12, Y12)
-	ADD_WORD(13, Y13)
-	ADD_WORD(14, Y14)
-	ADD_WORD(15, Y15)
-	FOUR_WORDS(Y0, Y1, Y2, Y3, Y16, Y17, Y18, Y19)
-	FOUR_WORDS(Y4, Y5, Y6, Y7, Y16, Y17, Y18, Y19)
-	FOUR_WORDS(Y8, Y9, Y10, Y11, Y16, Y17, Y18, Y19)
-	FOUR_WORDS(Y12, Y13, Y14, Y15, Y16, Y17, Y18, Y19)
-	SAVE_TWO(0, 0, Y0, Y4, Y16)
-	SAVE_TWO(1, 0, Y1, Y5, Y17)
-	SAVE_TWO(2, 0, Y2, Y6, Y18)
-	SAVE_TWO(3, 0, Y3, Y7, Y19)
-	SAVE_TWO(0, 32, Y8, Y12, Y16)
-	SAVE_TWO(1, 32, Y9, Y13, Y17)
-	SAVE_TWO(2, 32, Y10, Y14, Y18)
-	SAVE_TWO(3, 32, Y11, Y15, Y19)
-	JMP  xorBuffer
+	VPADDD Z16, Z0, Z0
+	VPADDD Z17, Z1, Z1
+	VPADDD Z18, Z2, Z2
+	VPADDD Z20, Z3, Z3
+	VPADDD Z16, Z4, Z4
+	VPADDD Z17, Z5, Z5
+	VPADDD Z18, Z6, Z6
+	VPADDD Z21, Z7, Z7
+	FOUR_LANES(Z0, Z1, Z2, Z3, Z16, Z17, Z18, Z19)
+	FOUR_LANES(Z4, Z5, Z6, Z7, Z16, Z17, Z18, Z19)
+	VMOVDQU32 Z0, (R10)
+	VMOVDQU32 Z1, 64(R10)
+	VMOVDQU32 Z2, 128(R10)
+	VMOVDQU32 Z3, 192(R10)
+	VMOVDQU32 Z4, 256(R10)
+	VMOVDQU32 Z5, 320(R10)
+	VMOVDQU32 Z6, 384(R10)
+	VMOVDQU32 Z7, 448(R10)
+	JMP       xorBuffer
 
 saveSixteen:
 	SAVE_FOUR(0, Z0, Z4, Z8, Z12)
@@ -307,30 +323,29 @@ saveSixteen:
 	SAVE_FOUR(3, Z3, Z7, Z11, Z15)
 
 xorBuffer:
-	MOVQ SP, BX
-	SUBQ $32, CX
+	SUBQ $64, CX
 	JB   rest
 
-halfBlock: // as it was stored, or loading it would have to wait for the stores
-	VMOVDQU32 (BX), Y0
-	VPXORD    (SI), Y0, Y0
-	VMOVDQU32 Y0, (DI)
-	ADDQ      $32, BX
-	ADDQ      $32, SI
-	ADDQ      $32, DI
-	SUBQ      $32, CX
-	JAE       halfBlock
+wholeBlock:
+	VMOVDQU32 (R10), Z0
+	VPXORD    (SI), Z0, Z0
+	VMOVDQU32 Z0, (DI)
+	ADDQ      $64, R10
+	ADDQ      $64, SI
+	ADDQ      $64, DI
+	SUBQ      $64, CX
+	JAE       wholeBlock
 
 rest:
-	ADDQ       $32, CX
+	ADDQ       $64, CX
 	JZ         done
-	MOVL       $-1, AX
-	SHLL       CX, AX
-	NOTL       AX
-	KMOVD      AX, K1 // the bytes that are left
-	VMOVDQU8.Z (SI), K1, Y0
-	VPXORD     (BX), Y0, Y0
-	VMOVDQU8   Y0, K1, (DI)
+	MOVQ       $-1, AX
+	SHLQ       CX, AX
+	NOTQ       AX
+	KMOVQ      AX, K1 // the bytes that are left
+	VMOVDQU8.Z (SI), K1, Z0
+	VPXORD     (R10), Z0, Z0
+	VMOVDQU8   Z0, K1, (DI)
 
 done:
 	VZEROUPPER
