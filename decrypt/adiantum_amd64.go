@@ -3,16 +3,35 @@
 package decrypt
 
 import (
+	"encfs/decrypt/internal/nh"
 	"encfs/decrypt/internal/poly1305"
 	"encfs/decrypt/internal/xchacha"
 )
+
+// nhPoly1305Key is the key of the hash of the message as the functions below take it.
+type nhPoly1305Key struct {
+	poly poly1305.Key
+
+	// nh has the two middle words of each group of four exchanged. In this order
+	// the factors of NH's products are neighbours: added to words of the message in
+	// the same order, a lane of 64 bits has both of them.
+	nh nh.Key
+}
+
+// set sets h to the keys of the hash in k.
+func (h *nhPoly1305Key) set(k *adiantumKeys) {
+	h.poly, h.nh = k.message, k.nh
+	for i := 0; i < len(h.nh); i += 4 {
+		h.nh[i+1], h.nh[i+2] = h.nh[i+2], h.nh[i+1]
+	}
+}
 
 // nhPoly1305AVX2 appends to the message of Poly1305, whose state is state, the NH
 // values of the pieces of message, which has n bytes, n positive. The last granule
 // is padded with zeros. Needs AVX2.
 //
 //go:noescape
-func nhPoly1305AVX2(state *poly1305.State, key *simdHashKey, message *byte, n int)
+func nhPoly1305AVX2(state *poly1305.State, key *nhPoly1305Key, message *byte, n int)
 
 // hchacha12AVX2 sets state to the initial state of ChaCha12 for key and the nonce
 // of adiantumNonce, of which lo and hi are the encrypted block. It does what
@@ -32,7 +51,7 @@ func chacha12AVX2(dst, src *byte, n int, state *xchacha.State)
 // adiantumAVX2 are the parts of Adiantum with AVX2.
 type adiantumAVX2 struct {
 	stream xchacha.Key
-	hash   simdHashKey
+	hash   nhPoly1305Key
 }
 
 func newAdiantumAVX2(key []byte) (Cipher, error) { return newAdiantum(key, new(adiantumAVX2)) }
@@ -65,7 +84,7 @@ func (c *adiantumAVX2) xorKeyStream(dst, src []byte, cm block) {
 // AVX512BW and AVX512VL.
 //
 //go:noescape
-func nhPoly1305AVX512(state *poly1305.State, key *simdHashKey, message *byte, n int)
+func nhPoly1305AVX512(state *poly1305.State, key *nhPoly1305Key, message *byte, n int)
 
 // hchacha12AVX512 sets state to the initial state of ChaCha12 for key and the nonce
 // of adiantumNonce, of which lo and hi are the encrypted block. It does what
@@ -87,7 +106,7 @@ func chacha12AVX512(dst, src *byte, n int, state *xchacha.State)
 // adiantumAVX512 are the parts of Adiantum with AVX-512.
 type adiantumAVX512 struct {
 	stream xchacha.Key
-	hash   simdHashKey
+	hash   nhPoly1305Key
 }
 
 func newAdiantumAVX512(key []byte) (Cipher, error) { return newAdiantum(key, new(adiantumAVX512)) }

@@ -390,7 +390,7 @@ TEST: \
 	CMPQ    R9, AX         \
 	JB      LOOP
 
-// func nhPoly1305AVX512(state *poly1305.State, key *simdHashKey, message *byte, n int)
+// func nhPoly1305AVX512(state *poly1305.State, key *nhPoly1305Key, message *byte, n int)
 //
 // DI key, R9 message, CX bytes left, BX bytes after the last whole chunk of the
 // piece, R8 NH key of the next groups. Z0 to Z3 are the sums of the four passes, each
