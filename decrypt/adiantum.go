@@ -1,7 +1,6 @@
 package decrypt
 
 import (
-	"crypto/aes"
 	"crypto/cipher"
 	"encoding/binary"
 	"fmt"
@@ -102,10 +101,7 @@ func newAdiantumKeys(key []byte) (*adiantumKeys, error) {
 	defer clear(stream)
 	k.stream.XORKeyStream(stream, stream, &[xchacha.NonceSize]byte{1})
 
-	var err error
-	if k.block, err = aes.NewCipher(stream[:32]); err != nil {
-		return nil, err
-	}
+	k.block = newAES256(stream[:32], hasAES())
 	k.tweak.SetBytes(stream[32:48])
 	k.message.SetBytes(stream[48:64])
 	k.nh.SetBytes(stream[64:])
