@@ -1,7 +1,6 @@
 package decrypt
 
 import (
-	"crypto/cipher"
 	"encoding/binary"
 	"fmt"
 
@@ -63,7 +62,7 @@ func (c *adiantum) Encrypt(dst, src, iv []byte) {
 	message := c.hashMessage(src[:left])
 	tweak := c.keys.hashTweak(iv, left)
 	pm := loadBlock(src[left:]).add(message).add(tweak)
-	cm := pm.encrypt(c.keys.block, dst[left:])
+	cm := c.keys.block.encryptBlock(pm, dst[left:])
 	c.xorKeyStream(dst[:left], src[:left], cm)
 	cm.sub(tweak).sub(c.hashMessage(dst[:left])).store(dst[left:])
 }
@@ -74,7 +73,7 @@ func (c *adiantum) Decrypt(dst, src, iv []byte) {
 	message := c.hashMessage(src[:left])
 	tweak := c.keys.hashTweak(iv, left)
 	cm := loadBlock(src[left:]).add(message).add(tweak)
-	pm := cm.decrypt(c.keys.block, dst[left:])
+	pm := c.keys.block.decryptBlock(cm, dst[left:])
 	c.xorKeyStream(dst[:left], src[:left], cm)
 	pm.sub(tweak).sub(c.hashMessage(dst[:left])).store(dst[left:])
 }
@@ -82,8 +81,8 @@ func (c *adiantum) Decrypt(dst, src, iv []byte) {
 // adiantumKeys are the keys of Adiantum's parts. Only stream is the key that the
 // user has; its key stream provides the others.
 type adiantumKeys struct {
-	stream  xchacha.Key  // XChaCha12
-	block   cipher.Block // AES-256
+	stream  xchacha.Key // XChaCha12
+	block   aes256
 	tweak   poly1305.Key // hash of the tweak
 	message poly1305.Key // second stage of the hash of the message
 	nh      nh.Key       // first stage
@@ -101,7 +100,7 @@ func newAdiantumKeys(key []byte) (*adiantumKeys, error) {
 	defer clear(stream)
 	k.stream.XORKeyStream(stream, stream, &[xchacha.NonceSize]byte{1})
 
-	k.block = newAES256(stream[:32], hasAES())
+	k.block = newAES256(stream[:32])
 	k.tweak.SetBytes(stream[32:48])
 	k.message.SetBytes(stream[48:64])
 	k.nh.SetBytes(stream[64:])

@@ -5,7 +5,6 @@ import (
 	"math"
 	"testing"
 
-	"encfs/decrypt/internal/aesct"
 	"encfs/decrypt/internal/nh"
 	"encfs/decrypt/internal/poly1305"
 	"encfs/decrypt/internal/xchacha"
@@ -73,25 +72,6 @@ func TestAdiantumHashOfOnes(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Whether the CPU has AES instructions makes no difference to the result.
-func TestAdiantumWithoutAES(t *testing.T) {
-	r := testRand(8)
-	key := randBytes(r, 32)
-	with, without := newAES256(key, true), newAES256(key, false)
-	if _, ok := without.(*aesct.Block); !ok {
-		t.Errorf("got %T without instructions", without)
-	}
-	for range 100 {
-		block := randBytes(r, blockSize)
-		got, want := make([]byte, blockSize), make([]byte, blockSize)
-		with.Decrypt(want, block)
-		without.Decrypt(got, block)
-		if !bytes.Equal(got, want) {
-			t.Errorf("Decrypt(%x): got %x, want %x", block, got, want)
-		}
-	}
 }
 
 // FuzzAdiantumParts compares the parts of any driver, chosen by the input, with

@@ -1,0 +1,50 @@
+//go:build !purego && (amd64 || arm64)
+
+package decrypt
+
+import "encfs/decrypt/internal/aesct"
+
+// aes256EncryptAsm encrypts the block lo, hi with the round keys enc. Needs AES.
+//
+//go:noescape
+func aes256EncryptAsm(enc *aesct.RoundKeys, lo, hi uint64) (outLo, outHi uint64)
+
+// aes256DecryptAsm decrypts the block lo, hi with the round keys dec, which are those
+// of aes256InvertAsm. Needs AES.
+//
+//go:noescape
+func aes256DecryptAsm(dec *aesct.RoundKeys, lo, hi uint64) (outLo, outHi uint64)
+
+// aes256InvertAsm sets dec to the round keys of the equivalent inverse cipher, FIPS
+// 197, section 5.3.5, for the round keys enc. Needs AES.
+//
+//go:noescape
+func aes256InvertAsm(dec, enc *aesct.RoundKeys)
+
+// aes256Asm is AES-256 with AES instructions.
+type aes256Asm struct{ enc, dec aesct.RoundKeys }
+
+func newAES256(key []byte) aes256 {
+	if !hasAES() {
+		return aes256Block{aesct.New(key)}
+	}
+	c := new(aes256Asm)
+	c.setKey(key)
+	return c
+}
+
+// setKey takes a key of 32 bytes and keeps no reference to it.
+func (c *aes256Asm) setKey(key []byte) {
+	c.enc = aesct.Expand(key)
+	aes256InvertAsm(&c.dec, &c.enc)
+}
+
+func (c *aes256Asm) encryptBlock(x block, _ []byte) block {
+	lo, hi := aes256EncryptAsm(&c.enc, x.lo, x.hi)
+	return block{lo, hi}
+}
+
+func (c *aes256Asm) decryptBlock(x block, _ []byte) block {
+	lo, hi := aes256DecryptAsm(&c.dec, x.lo, x.hi)
+	return block{lo, hi}
+}
