@@ -53,6 +53,16 @@ func newTestCipher(t testing.TB, d Driver, key []byte) Cipher {
 	return c
 }
 
+// mustLookupGeneric returns the portable driver of an algorithm.
+func mustLookupGeneric(t testing.TB, algorithm string) Driver {
+	t.Helper()
+	d, err := Lookup(algorithm, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 func mustLookupName(t testing.TB, name string) Driver {
 	t.Helper()
 	d, err := LookupName(name)
@@ -109,6 +119,27 @@ func TestLookup(t *testing.T) {
 	for _, name := range []string{"", "xts(aes)", "xts-aes"} {
 		if d, err := LookupName(name); !errors.Is(err, ErrNoDriver) {
 			t.Errorf("LookupName(%q): got %q, %v, want ErrNoDriver", name, d.Name, err)
+		}
+	}
+}
+
+// With advice against ZMM registers, a driver that uses them is the last resort.
+func TestPreferYMM(t *testing.T) {
+	for _, d := range Drivers() {
+		if got := d.PriorityOn(d.Needs); got != d.Priority {
+			t.Errorf("%s: priority %d without advice, want %d", d.Name, got, d.Priority)
+		}
+		want := d.Priority
+		if d.Needs.Has(cpufeat.AVX512F) {
+			want = 1
+		}
+		have := d.Needs | cpufeat.PreferYMM
+		if got := d.PriorityOn(have); got != want {
+			t.Errorf("%s: priority %d with advice against ZMM, want %d", d.Name, got, want)
+		}
+		best, err := Lookup(d.Algorithm, have)
+		if err != nil || best.Needs.Has(cpufeat.AVX512F) {
+			t.Errorf("Lookup(%q, %v): got %s, %v", d.Algorithm, have, best.Name, err)
 		}
 	}
 }
