@@ -8,7 +8,7 @@
 #include "textflag.h"
 #include "aes256_amd64.h"
 
-// func aes256EncryptAsm(enc *aesct.RoundKeys, lo, hi uint64) (outLo, outHi uint64)
+// func aes256EncryptAsm(enc *roundKeys, lo, hi uint64) (outLo, outHi uint64)
 //
 // AX round keys, X0 block, X1 round key.
 TEXT ·aes256EncryptAsm(SB), NOSPLIT, $0-40
@@ -18,7 +18,7 @@ TEXT ·aes256EncryptAsm(SB), NOSPLIT, $0-40
 	STORE(X0, outLo+24(FP), outHi+32(FP))
 	RET
 
-// func aes256DecryptAsm(dec *aesct.RoundKeys, lo, hi uint64) (outLo, outHi uint64)
+// func aes256DecryptAsm(dec *roundKeys, lo, hi uint64) (outLo, outHi uint64)
 //
 // AX round keys, X0 block, X1 round key.
 TEXT ·aes256DecryptAsm(SB), NOSPLIT, $0-40
@@ -26,29 +26,4 @@ TEXT ·aes256DecryptAsm(SB), NOSPLIT, $0-40
 	LOAD(lo+8(FP), hi+16(FP), X0)
 	ONE_BLOCK(AESDEC, AESDECLAST)
 	STORE(X0, outLo+24(FP), outHi+32(FP))
-	RET
-
-// func aes256InvertAsm(dec, enc *aesct.RoundKeys)
-//
-// DI dec, SI the round key of enc that is next, from the last one down; CX round keys
-// left.
-TEXT ·aes256InvertAsm(SB), NOSPLIT, $0-16
-	MOVQ  dec+0(FP), DI
-	MOVQ  enc+8(FP), SI
-	ADDQ  $224, SI
-	MOVOU (SI), X0
-	MOVOU X0, (DI)
-	MOVQ  $13, CX
-
-invert:
-	ADDQ   $16, DI
-	SUBQ   $16, SI
-	MOVOU  (SI), X0
-	AESIMC X0, X0
-	MOVOU  X0, (DI)
-	DECQ   CX
-	JNZ    invert
-
-	MOVOU -16(SI), X0
-	MOVOU X0, 16(DI)
 	RET

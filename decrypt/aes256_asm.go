@@ -7,22 +7,16 @@ import "encfs/decrypt/internal/aesct"
 // aes256EncryptAsm encrypts the block lo, hi with the round keys enc. Needs AES.
 //
 //go:noescape
-func aes256EncryptAsm(enc *aesct.RoundKeys, lo, hi uint64) (outLo, outHi uint64)
+func aes256EncryptAsm(enc *roundKeys, lo, hi uint64) (outLo, outHi uint64)
 
-// aes256DecryptAsm decrypts the block lo, hi with the round keys dec, which are those
-// of aes256InvertAsm. Needs AES.
+// aes256DecryptAsm decrypts the block lo, hi with the round keys dec, inverted ones.
+// Needs AES.
 //
 //go:noescape
-func aes256DecryptAsm(dec *aesct.RoundKeys, lo, hi uint64) (outLo, outHi uint64)
-
-// aes256InvertAsm sets dec to the round keys of the equivalent inverse cipher, FIPS
-// 197, section 5.3.5, for the round keys enc. Needs AES.
-//
-//go:noescape
-func aes256InvertAsm(dec, enc *aesct.RoundKeys)
+func aes256DecryptAsm(dec *roundKeys, lo, hi uint64) (outLo, outHi uint64)
 
 // aes256Asm is AES-256 with AES instructions.
-type aes256Asm struct{ enc, dec aesct.RoundKeys }
+type aes256Asm struct{ enc, dec roundKeys }
 
 func newAES256(key []byte) aes256 {
 	if !hasAES() {
@@ -35,8 +29,8 @@ func newAES256(key []byte) aes256 {
 
 // setKey takes a key of 32 bytes and keeps no reference to it.
 func (c *aes256Asm) setKey(key []byte) {
-	c.enc = aesct.Expand(key)
-	aes256InvertAsm(&c.dec, &c.enc)
+	c.enc.expand(key, subWord)
+	c.dec.invert(&c.enc, len(key))
 }
 
 func (c *aes256Asm) encryptBlock(x block, _ []byte) block {

@@ -8,7 +8,7 @@
 #include "textflag.h"
 #include "aes256_arm64.h"
 
-// func aes256EncryptAsm(enc *aesct.RoundKeys, lo, hi uint64) (outLo, outHi uint64)
+// func aes256EncryptAsm(enc *roundKeys, lo, hi uint64) (outLo, outHi uint64)
 //
 // R0 round keys, V0 block, V16 to V30 round keys.
 TEXT ·aes256EncryptAsm(SB), NOSPLIT, $0-40
@@ -25,7 +25,7 @@ TEXT ·aes256EncryptAsm(SB), NOSPLIT, $0-40
 	MOVD R2, outHi+32(FP)
 	RET
 
-// func aes256DecryptAsm(dec *aesct.RoundKeys, lo, hi uint64) (outLo, outHi uint64)
+// func aes256DecryptAsm(dec *roundKeys, lo, hi uint64) (outLo, outHi uint64)
 //
 // R0 round keys, V0 block, V16 to V30 round keys.
 TEXT ·aes256DecryptAsm(SB), NOSPLIT, $0-40
@@ -67,28 +67,4 @@ TEXT ·aes256DecryptAsm(SB), NOSPLIT, $0-40
 	VMOV   V0.D[1], R2
 	MOVD   R1, outLo+24(FP)
 	MOVD   R2, outHi+32(FP)
-	RET
-
-// func aes256InvertAsm(dec, enc *aesct.RoundKeys)
-//
-// R0 dec, R1 the round key of enc that is next, from the last one down, at distances of
-// R2; R3 round keys left.
-TEXT ·aes256InvertAsm(SB), NOSPLIT, $0-16
-	MOVD   dec+0(FP), R0
-	MOVD   enc+8(FP), R1
-	ADD    $224, R1
-	MOVD   $-16, R2
-	MOVD   $13, R3
-	VLD1.P (R1)(R2), [V0.B16]
-	VST1.P [V0.B16], 16(R0)
-
-invert:
-	VLD1.P (R1)(R2), [V0.B16]
-	AESIMC V0.B16, V0.B16
-	VST1.P [V0.B16], 16(R0)
-	SUB    $1, R3
-	CBNZ   R3, invert
-
-	VLD1 (R1), [V0.B16]
-	VST1 [V0.B16], (R0)
 	RET

@@ -32,7 +32,7 @@
 	PXOR  X, X4       \
 	MOVOU X4, OFF(DI)
 
-// func xctrAsm(enc *aesct.RoundKeys, dst, src *byte, n int, lo, hi uint64)
+// func xctrAsm(enc *roundKeys, dst, src *byte, n int, lo, hi uint64)
 //
 // AX round keys, DI dst, SI src, CX bytes left, BX number of the last block, X0 to X3
 // blocks, X4 round keys and data, X5 S.

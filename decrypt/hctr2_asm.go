@@ -5,7 +5,6 @@ package decrypt
 import (
 	"crypto/subtle"
 
-	"encfs/decrypt/internal/aesct"
 	"encfs/decrypt/internal/polyval"
 )
 
@@ -14,7 +13,7 @@ import (
 // 16. dst and src overlap entirely or not at all. Needs AES.
 //
 //go:noescape
-func xctrAsm(enc *aesct.RoundKeys, dst, src *byte, n int, lo, hi uint64)
+func xctrAsm(enc *roundKeys, dst, src *byte, n int, lo, hi uint64)
 
 // polyvalMulAsm returns the element lo, hi times h, divided by x^128. Needs
 // PCLMULQDQ or PMULL.

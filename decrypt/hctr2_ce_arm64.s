@@ -17,7 +17,7 @@
 	FMOVD R4, F            \
 	VEOR  V5.B16, V.B16, V.B16
 
-// func xctrAsm(enc *aesct.RoundKeys, dst, src *byte, n int, lo, hi uint64)
+// func xctrAsm(enc *roundKeys, dst, src *byte, n int, lo, hi uint64)
 //
 // R0 round keys, R1 dst, R2 src, R3 bytes left, R4 number of the last block, V0 to V3
 // blocks, V5 S, V6 to V9 data, V16 to V30 round keys.

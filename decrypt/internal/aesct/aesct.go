@@ -1,6 +1,6 @@
-// Package aesct implements AES-256 (FIPS 197) for single blocks, and its key
-// schedule, in constant time on CPUs without AES instructions, where crypto/aes uses
-// tables: it neither branches on nor indexes memory by keys or data.
+// Package aesct implements AES-256 (FIPS 197) for single blocks in constant time on
+// CPUs without AES instructions, where crypto/aes uses tables: it neither branches on
+// nor indexes memory by keys or data.
 //
 // The block is bit-sliced. Its 16 bytes are kept as 8 planes of 16 bits, of which
 // plane p has bit p of each byte: bit i that of byte i. SubBytes then is a circuit of
@@ -23,17 +23,15 @@ const (
 // A Block is a cipher.Block with one key. It is safe for concurrent use.
 type Block struct{ keys [rounds + 1]state }
 
-// RoundKeys are the words of the key schedule, the first byte of each lowest: on
-// little-endian CPUs they are in memory as AES instructions take them.
-type RoundKeys [4 * (rounds + 1)]uint32
-
-// Expand computes the key schedule of FIPS 197, section 5.2, for key, which has
-// KeySize bytes.
-func Expand(key []byte) (w RoundKeys) {
+// New returns a Block for key, which has KeySize bytes, and keeps no reference to
+// it.
+func New(key []byte) *Block {
 	if len(key) != KeySize {
 		panic(fmt.Sprintf("aesct: key of %d bytes, want %d", len(key), KeySize))
 	}
+	// The words of the key schedule, FIPS 197, section 5.2.
 	const n = KeySize / 4
+	var w [4 * (rounds + 1)]uint32
 	rcon := uint32(1)
 	for i := range w {
 		switch {
@@ -49,13 +47,6 @@ func Expand(key []byte) (w RoundKeys) {
 			w[i] = w[i-n] ^ w[i-1]
 		}
 	}
-	return w
-}
-
-// New returns a Block for key, which has KeySize bytes, and keeps no reference to
-// it.
-func New(key []byte) *Block {
-	w := Expand(key)
 	b := new(Block)
 	for i := range b.keys {
 		k := w[4*i:]
