@@ -28,12 +28,15 @@ type adiantum struct {
 	adiantumParts
 }
 
-// adiantumParts are the parts of Adiantum whose work grows with the data, and in
-// which its drivers differ. They allocate nothing and, once they have their keys, are
+// adiantumParts are the parts of Adiantum in which its drivers differ. They allocate nothing and, once they have their keys, are
 // safe for concurrent use.
 type adiantumParts interface {
 	// setKeys precedes all other calls.
 	setKeys(k *adiantumKeys)
+
+	// hashTweak returns the hash of the tweak, which is the IV, and of the length n of
+	// the message, in bytes.
+	hashTweak(iv []byte, n int) block
 
 	// hashMessage returns the hash of the message, which has any length:
 	// Poly1305 over the NH values of its pieces. A message that does not fill its
@@ -60,7 +63,7 @@ func (c *adiantum) Encrypt(dst, src, iv []byte) {
 	checkAdiantum(dst, src, iv)
 	left := len(src) - blockSize
 	message := c.hashMessage(src[:left])
-	tweak := c.keys.hashTweak(iv, left)
+	tweak := c.hashTweak(iv, left)
 	pm := loadBlock(src[left:]).add(message).add(tweak)
 	cm := c.keys.block.encryptBlock(pm, dst[left:])
 	c.xorKeyStream(dst[:left], src[:left], cm)
@@ -71,7 +74,7 @@ func (c *adiantum) Decrypt(dst, src, iv []byte) {
 	checkAdiantum(dst, src, iv)
 	left := len(src) - blockSize
 	message := c.hashMessage(src[:left])
-	tweak := c.keys.hashTweak(iv, left)
+	tweak := c.hashTweak(iv, left)
 	cm := loadBlock(src[left:]).add(message).add(tweak)
 	pm := c.keys.block.decryptBlock(cm, dst[left:])
 	c.xorKeyStream(dst[:left], src[:left], cm)

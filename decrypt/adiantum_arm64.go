@@ -33,6 +33,8 @@ func newAdiantumNEON(key []byte) (Cipher, error) { return newAdiantum(key, new(a
 
 func (c *adiantumNEON) setKeys(k *adiantumKeys) { c.keys = k }
 
+func (c *adiantumNEON) hashTweak(iv []byte, n int) block { return c.keys.hashTweak(iv, n) }
+
 func (c *adiantumNEON) hashMessage(message []byte) block {
 	const pieces = 8 // at a time
 	var sums [pieces * nh.Size]byte

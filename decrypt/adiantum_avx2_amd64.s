@@ -314,6 +314,76 @@ last:
 	VZEROUPPER
 	RET
 
+// func hchacha12EightAVX2(states *[8]xchacha.State, key *xchacha.Key, cms *[8]block)
+//
+// R8 and R9 states, SI key, DX cms, AX double rounds left, R10 the frame, aligned, where
+// word 11 is at 608. The other words are in registers as in chacha12AVX2.
+TEXT ·hchacha12EightAVX2(SB), 0, $672-24
+	MOVQ states+0(FP), R8
+	MOVQ key+8(FP), SI
+	MOVQ cms+16(FP), DX
+	LEAQ 31(SP), R10
+	ANDQ $~31, R10
+
+	// The last rows are the blocks. Lanes have blocks i and i+4, as with XOR_HALVES.
+	VMOVDQU      0(DX), X0
+	VMOVDQU      16(DX), X1
+	VMOVDQU      32(DX), X2
+	VMOVDQU      48(DX), X3
+	VINSERTI128  $1, 64(DX), Y0, Y0
+	VINSERTI128  $1, 80(DX), Y1, Y1
+	VINSERTI128  $1, 96(DX), Y2, Y2
+	VINSERTI128  $1, 112(DX), Y3, Y3
+	VPUNPCKLDQ   Y1, Y0, Y4
+	VPUNPCKHDQ   Y1, Y0, Y5
+	VPUNPCKLDQ   Y3, Y2, Y6
+	VPUNPCKHDQ   Y3, Y2, Y7
+	VPUNPCKLQDQ  Y6, Y4, Y12
+	VPUNPCKHQDQ  Y6, Y4, Y13
+	VPUNPCKLQDQ  Y7, Y5, Y14
+	VPUNPCKHQDQ  Y7, Y5, Y15
+	VPBROADCASTD 28(SI), Y11
+	VMOVDQA      Y11, 608(R10)
+	VPBROADCASTD chachaConstants<>+0(SB), Y0
+	VPBROADCASTD chachaConstants<>+4(SB), Y1
+	VPBROADCASTD chachaConstants<>+8(SB), Y2
+	VPBROADCASTD chachaConstants<>+12(SB), Y3
+	VPBROADCASTD 0(SI), Y4
+	VPBROADCASTD 4(SI), Y5
+	VPBROADCASTD 8(SI), Y6
+	VPBROADCASTD 12(SI), Y7
+	VPBROADCASTD 16(SI), Y8
+	VPBROADCASTD 20(SI), Y9
+	VPBROADCASTD 24(SI), Y10
+	MOVQ         $6, AX
+
+rounds:
+	QUARTERS(Y0, Y4, Y8, Y12, Y1, Y5, Y9, Y13, Y2, Y6, Y10, Y14, Y3, Y7, Y15)
+	QUARTERS(Y0, Y5, Y10, Y15, Y2, Y7, Y8, Y13, Y3, Y4, Y9, Y14, Y1, Y6, Y12)
+	DECQ AX
+	JNZ  rounds
+
+	// The first and last rows, xored into zeros.
+	VMOVDQA Y12, Y4
+	VMOVDQA Y13, Y5
+	VMOVDQA Y14, Y6
+	VMOVDQA Y15, Y7
+	MOVQ    R8, R9
+	XOR_HALVES(16)
+
+	VMOVDQU chachaConstants<>(SB), X0
+	VMOVDQU chachaLastRow<>(SB), X1
+	MOVQ    $8, AX
+
+rows:
+	VMOVDQU X0, (R8)
+	VMOVDQU X1, 48(R8)
+	ADDQ    $64, R8
+	DECQ    AX
+	JNZ     rows
+	VZEROUPPER
+	RET
+
 // PASS adds the products of one pass to SUM: words M of the message with those of
 // the key at OFF. T0 and T1 are clobbered. A register has two groups of words, or
 // in its lower lane one.

@@ -153,6 +153,32 @@ GLOBL fourCounters<>(SB), RODATA|NOPTR, $128
 	VMOVDQU32 C, 64*(I+8)(R10)   \
 	VMOVDQU32 D, 64*(I+12)(R10)
 
+// XOR_BUFFER xors CX bytes from the buffer at R10 into the data, and moves R10, SI and
+// DI by as many whole blocks. CX, AX, Z0 and K1, the bytes after them, are clobbered.
+#define XOR_BUFFER(WHOLE, REST, DONE) \
+	SUBQ       $64, CX      \
+	JB         REST         \
+WHOLE: \
+	VMOVDQU32  (R10), Z0    \
+	VPXORD     (SI), Z0, Z0 \
+	VMOVDQU32  Z0, (DI)     \
+	ADDQ       $64, R10     \
+	ADDQ       $64, SI      \
+	ADDQ       $64, DI      \
+	SUBQ       $64, CX      \
+	JAE        WHOLE        \
+REST: \
+	ADDQ       $64, CX      \
+	JZ         DONE         \
+	MOVQ       $-1, AX      \
+	SHLQ       CX, AX       \
+	NOTQ       AX           \
+	KMOVQ      AX, K1       \
+	VMOVDQU8.Z (SI), K1, Z0 \
+	VPXORD     (R10), Z0, Z0 \
+	VMOVDQU8   Z0, K1, (DI) \
+DONE:
+
 // func hchacha12AVX512(state *xchacha.State, key *xchacha.Key, lo, hi uint64)
 //
 // X0 to X3 are the rows of the state, AX the double rounds left.
@@ -323,31 +349,105 @@ saveSixteen:
 	SAVE_FOUR(3, Z3, Z7, Z11, Z15)
 
 xorBuffer:
-	SUBQ $64, CX
-	JB   rest
+	XOR_BUFFER(wholeBlock, rest, done)
+	VZEROUPPER
+	RET
 
-wholeBlock:
-	VMOVDQU32 (R10), Z0
-	VPXORD    (SI), Z0, Z0
-	VMOVDQU32 Z0, (DI)
-	ADDQ      $64, R10
-	ADDQ      $64, SI
-	ADDQ      $64, DI
-	SUBQ      $64, CX
-	JAE       wholeBlock
+// WORD_OF_EACH sets REG to word I of the two initial states, for eight blocks each.
+#define WORD_OF_EACH(I, REG) \
+	VPBROADCASTD 4*I(R12), REG        \
+	VPBROADCASTD 64+4*I(R12), K2, REG
 
-rest:
-	ADDQ       $64, CX
-	JZ         done
-	MOVQ       $-1, AX
-	SHLQ       CX, AX
-	NOTQ       AX
-	KMOVQ      AX, K1 // the bytes that are left
-	VMOVDQU8.Z (SI), K1, Z0
-	VPXORD     (R10), Z0, Z0
-	VMOVDQU8   Z0, K1, (DI)
+// func chacha12TwoAVX512(dst, src *byte, n, distance int, states *[2]xchacha.State)
+//
+// DI dst, SI src, BX n, CX bytes left, DX distance, R12 states, AX double rounds left.
+// Z0 to Z15 have words 0 to 15 of eight blocks for the first state and of eight for the
+// second, which K2 has. Z16 to Z24 are initial words 4 to 12, Z25 to Z28 for
+// transposing. R10 and R11 are a buffer of sixteen blocks, aligned in the frame; AX and K1
+// are for the bytes of the last block.
+TEXT ·chacha12TwoAVX512(SB), 0, $1088-40
+	MOVQ  dst+0(FP), DI
+	MOVQ  src+8(FP), SI
+	MOVQ  n+16(FP), BX
+	MOVQ  distance+24(FP), DX
+	MOVQ  states+32(FP), R12
+	LEAQ  63(SP), R10
+	ANDQ  $~63, R10
+	MOVQ  R10, R11
+	MOVL  $0xFF00, AX
+	KMOVD AX, K2
 
-done:
+	WORD(0, Z0)
+	WORD(1, Z1)
+	WORD(2, Z2)
+	WORD(3, Z3)
+	WORD_OF_EACH(4, Z16)
+	WORD_OF_EACH(5, Z17)
+	WORD_OF_EACH(6, Z18)
+	WORD_OF_EACH(7, Z19)
+	WORD_OF_EACH(8, Z20)
+	WORD_OF_EACH(9, Z21)
+	WORD_OF_EACH(10, Z22)
+	WORD_OF_EACH(11, Z23)
+	VBROADCASTI64X4 sixteenCounters<>(SB), Z24
+	VMOVDQA32 Z16, Z4
+	VMOVDQA32 Z17, Z5
+	VMOVDQA32 Z18, Z6
+	VMOVDQA32 Z19, Z7
+	VMOVDQA32 Z20, Z8
+	VMOVDQA32 Z21, Z9
+	VMOVDQA32 Z22, Z10
+	VMOVDQA32 Z23, Z11
+	VMOVDQA32 Z24, Z12
+	WORD(13, Z13)
+	WORD(14, Z14)
+	WORD(15, Z15)
+	MOVQ $6, AX
+
+rounds:
+	QUARTERS(Z0, Z4, Z8, Z12, Z1, Z5, Z9, Z13, Z2, Z6, Z10, Z14, Z3, Z7, Z11, Z15)
+	QUARTERS(Z0, Z5, Z10, Z15, Z1, Z6, Z11, Z12, Z2, Z7, Z8, Z13, Z3, Z4, Z9, Z14)
+	DECQ AX
+	JNZ  rounds
+
+	ADD_WORD(0, Z0)
+	ADD_WORD(1, Z1)
+	ADD_WORD(2, Z2)
+	ADD_WORD(3, Z3)
+	VPADDD Z16, Z4, Z4
+	VPADDD Z17, Z5, Z5
+	VPADDD Z18, Z6, Z6
+	VPADDD Z19, Z7, Z7
+	VPADDD Z20, Z8, Z8
+	VPADDD Z21, Z9, Z9
+	VPADDD Z22, Z10, Z10
+	VPADDD Z23, Z11, Z11
+	VPADDD Z24, Z12, Z12
+	ADD_WORD(13, Z13)
+	ADD_WORD(14, Z14)
+	ADD_WORD(15, Z15)
+	FOUR_WORDS(Z0, Z1, Z2, Z3, Z25, Z26, Z27, Z28)
+	FOUR_WORDS(Z4, Z5, Z6, Z7, Z25, Z26, Z27, Z28)
+	FOUR_WORDS(Z8, Z9, Z10, Z11, Z25, Z26, Z27, Z28)
+	FOUR_WORDS(Z12, Z13, Z14, Z15, Z25, Z26, Z27, Z28)
+	FOUR_LANES(Z0, Z4, Z8, Z12, Z25, Z26, Z27, Z28)
+	FOUR_LANES(Z1, Z5, Z9, Z13, Z25, Z26, Z27, Z28)
+	FOUR_LANES(Z2, Z6, Z10, Z14, Z25, Z26, Z27, Z28)
+	FOUR_LANES(Z3, Z7, Z11, Z15, Z25, Z26, Z27, Z28)
+	SAVE_FOUR(0, Z0, Z4, Z8, Z12)
+	SAVE_FOUR(1, Z1, Z5, Z9, Z13)
+	SAVE_FOUR(2, Z2, Z6, Z10, Z14)
+	SAVE_FOUR(3, Z3, Z7, Z11, Z15)
+
+	MOVQ BX, CX
+	XOR_BUFFER(firstWhole, firstRest, firstDone)
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	ADDQ DX, DI
+	ADDQ DX, SI
+	LEAQ 512(R11), R10
+	MOVQ BX, CX
+	XOR_BUFFER(secondWhole, secondRest, secondDone)
 	VZEROUPPER
 	RET
 

@@ -12,6 +12,8 @@ func newAdiantumGeneric(key []byte) (Cipher, error) { return newAdiantum(key, ne
 
 func (c *adiantumGeneric) setKeys(k *adiantumKeys) { c.keys = k }
 
+func (c *adiantumGeneric) hashTweak(iv []byte, n int) block { return c.keys.hashTweak(iv, n) }
+
 func (c *adiantumGeneric) hashMessage(message []byte) block {
 	var s poly1305.State
 	for len(message) >= nh.PieceSize {

@@ -13,7 +13,7 @@ import (
 // partsOf returns the parts of a new Cipher of d.
 func partsOf(t testing.TB, d Driver) adiantumParts {
 	t.Helper()
-	return newTestCipher(t, d, make([]byte, adiantumKeySize)).(*adiantum).adiantumParts
+	return newTestCipher(t, d, make([]byte, adiantumKeySize)).(adiantumParts)
 }
 
 // TestAdiantumParts compares the parts of each driver, on their own and for all
@@ -25,6 +25,7 @@ func TestAdiantumParts(t *testing.T) {
 		r := testRand(7)
 		keys := new(adiantumKeys)
 		keys.stream.SetBytes(randBytes(r, xchacha.KeySize))
+		keys.tweak.SetBytes(randBytes(r, poly1305.KeySize))
 		keys.message.SetBytes(randBytes(r, poly1305.KeySize))
 		keys.nh.SetBytes(randBytes(r, nh.KeySize))
 		parts.setKeys(keys)
@@ -36,6 +37,10 @@ func TestAdiantumParts(t *testing.T) {
 			message := randBytes(r, n+1)[1:] // at an odd address
 			if got, want := parts.hashMessage(message), want.hashMessage(message); got != want {
 				t.Errorf("hash of %d bytes: got %x, want %x", n, got, want)
+			}
+			iv := randBytes(r, adiantumIVSize+1)[1:]
+			if got, want := parts.hashTweak(iv, n), want.hashTweak(iv, n); got != want {
+				t.Errorf("hash of tweak %x and length %d: got %x, want %x", iv, n, got, want)
 			}
 			cm := loadBlock(randBytes(r, blockSize))
 			got, stream := make([]byte, n), make([]byte, n)
@@ -59,12 +64,17 @@ func TestAdiantumHashOfOnes(t *testing.T) {
 		ones := bytes.Repeat([]byte{0xFF}, 4*nh.PieceSize+1)
 		for _, word := range []uint32{0, 1, math.MaxUint32} { // sums of 2^32-1, 0 and 2^32-2
 			keys := new(adiantumKeys)
+			keys.tweak.SetBytes(ones[:poly1305.KeySize])
 			keys.message.SetBytes(ones[:poly1305.KeySize])
 			for i := range keys.nh {
 				keys.nh[i] = word
 			}
 			parts.setKeys(keys)
 			want.setKeys(keys)
+			iv := ones[:adiantumIVSize]
+			if got, want := parts.hashTweak(iv, 1<<60), want.hashTweak(iv, 1<<60); got != want {
+				t.Errorf("hash of tweak: got %x, want %x", got, want)
+			}
 			for n := range ones {
 				if got, want := parts.hashMessage(ones[:n]), want.hashMessage(ones[:n]); got != want {
 					t.Errorf("hash of %d bytes with key words of %#x: got %x, want %x", n, word, got, want)
