@@ -28,8 +28,8 @@ type adiantum struct {
 	adiantumParts
 }
 
-// adiantumParts are the parts of Adiantum in which its drivers differ. They allocate nothing and, once they have their keys, are
-// safe for concurrent use.
+// adiantumParts are the parts of Adiantum in which its drivers differ. They allocate
+// nothing and, once they have their keys, are safe for concurrent use.
 type adiantumParts interface {
 	// setKeys precedes all other calls.
 	setKeys(k *adiantumKeys)

@@ -8,27 +8,27 @@ import (
 	"encfs/decrypt/internal/xchacha"
 )
 
-// nhPoly1305Key is the key of the hash of the message as the functions below take it.
-type nhPoly1305Key struct {
-	poly poly1305.Key
+// adiantumHashKeys are the keys of the two hashes as the functions below take them.
+type adiantumHashKeys struct {
+	message poly1305.Key
 
 	// nh has the two middle words of each group of four exchanged. In this order
 	// the factors of NH's products are neighbours: added to words of the message in
 	// the same order, a lane of 64 bits has both of them.
 	nh nh.Key
 
-	tweak poly1305.Key // of the hash of the tweak
+	tweak poly1305.Key
 }
 
-// set sets h to the keys of the hash in k.
-func (h *nhPoly1305Key) set(k *adiantumKeys) {
-	h.poly, h.nh, h.tweak = k.message, k.nh, k.tweak
+// set sets h to the keys of the hashes in k.
+func (h *adiantumHashKeys) set(k *adiantumKeys) {
+	h.message, h.nh, h.tweak = k.message, k.nh, k.tweak
 	for i := 0; i < len(h.nh); i += 4 {
 		h.nh[i+1], h.nh[i+2] = h.nh[i+2], h.nh[i+1]
 	}
 }
 
-func (h *nhPoly1305Key) hashTweak(iv []byte, n int) block {
+func (h *adiantumHashKeys) hashTweak(iv []byte, n int) block {
 	var s poly1305.State
 	poly1305Tweak(&s, &h.tweak, 8*uint64(n), &iv[0])
 	lo, hi := s.Sum()
@@ -46,7 +46,7 @@ func poly1305Tweak(state *poly1305.State, key *poly1305.Key, bits uint64, iv *by
 // is padded with zeros. Needs AVX2.
 //
 //go:noescape
-func nhPoly1305AVX2(state *poly1305.State, key *nhPoly1305Key, message *byte, n int)
+func nhPoly1305AVX2(state *poly1305.State, keys *adiantumHashKeys, message *byte, n int)
 
 // hchacha12AVX2 sets state to the initial state of ChaCha12 for key and the nonce
 // of adiantumNonce, of which lo and hi are the encrypted block. It does what
@@ -72,17 +72,21 @@ func chacha12AVX2(dst, src *byte, n int, state *xchacha.State)
 // adiantumAVX2 are the parts of Adiantum with AVX2.
 type adiantumAVX2 struct {
 	stream xchacha.Key
-	hash   nhPoly1305Key
+	hash   adiantumHashKeys
 }
 
-func newAdiantumAVX2(key []byte) (Cipher, error) { return newAdiantumUnits(key, new(adiantumAVX2)) }
+func newAdiantumAVX2(key []byte) (Cipher, error) {
+	return newAdiantumUnits(key, new(adiantumAVX2))
+}
 
 func (c *adiantumAVX2) setKeys(k *adiantumKeys) {
 	c.stream = k.stream
 	c.hash.set(k)
 }
 
-func (c *adiantumAVX2) hashTweak(iv []byte, n int) block { return c.hash.hashTweak(iv, n) }
+func (c *adiantumAVX2) hashTweak(iv []byte, n int) block {
+	return c.hash.hashTweak(iv, n)
+}
 
 func (c *adiantumAVX2) hashMessage(message []byte) block {
 	var s poly1305.State
@@ -117,7 +121,7 @@ func (c *adiantumAVX2) xorKeyStreams(dst, src []byte, unitSize int, cms [unitsAt
 // AVX512BW and AVX512VL.
 //
 //go:noescape
-func nhPoly1305AVX512(state *poly1305.State, key *nhPoly1305Key, message *byte, n int)
+func nhPoly1305AVX512(state *poly1305.State, keys *adiantumHashKeys, message *byte, n int)
 
 // hchacha12AVX512 sets state to the initial state of ChaCha12 for key and the nonce
 // of adiantumNonce, of which lo and hi are the encrypted block. It does what
@@ -147,17 +151,21 @@ func chacha12TwoAVX512(dst, src *byte, n, distance int, states *[2]xchacha.State
 // adiantumAVX512 are the parts of Adiantum with AVX-512.
 type adiantumAVX512 struct {
 	stream xchacha.Key
-	hash   nhPoly1305Key
+	hash   adiantumHashKeys
 }
 
-func newAdiantumAVX512(key []byte) (Cipher, error) { return newAdiantumUnits(key, new(adiantumAVX512)) }
+func newAdiantumAVX512(key []byte) (Cipher, error) {
+	return newAdiantumUnits(key, new(adiantumAVX512))
+}
 
 func (c *adiantumAVX512) setKeys(k *adiantumKeys) {
 	c.stream = k.stream
 	c.hash.set(k)
 }
 
-func (c *adiantumAVX512) hashTweak(iv []byte, n int) block { return c.hash.hashTweak(iv, n) }
+func (c *adiantumAVX512) hashTweak(iv []byte, n int) block {
+	return c.hash.hashTweak(iv, n)
+}
 
 func (c *adiantumAVX512) hashMessage(message []byte) block {
 	var s poly1305.State

@@ -421,9 +421,9 @@ TEST: \
 	CMPQ    R9, AX         \
 	JB      LOOP
 
-// func nhPoly1305AVX2(state *poly1305.State, key *nhPoly1305Key, message *byte, n int)
+// func nhPoly1305AVX2(state *poly1305.State, keys *adiantumHashKeys, message *byte, n int)
 //
-// DI key, R9 message, CX bytes left, BX bytes after the last whole chunk of the
+// DI keys, R9 message, CX bytes left, BX bytes after the last whole chunk of the
 // piece, R8 NH key of the next groups. Y0 to Y3 are the sums of the four passes, each
 // in four parts; Y4 to Y12 are for them. R10, R11 and R12 are the state of Poly1305;
 // AX, DX, R13, SI, R14 and R15 are for it, AX for the end of a loop, and AX and DX for
@@ -433,7 +433,7 @@ TEST: \
 // at hand, whether there has been a piece before, and the last granule.
 TEXT ·nhPoly1305AVX2(SB), 0, $64-32
 	MOVQ state+0(FP), AX
-	MOVQ key+8(FP), DI
+	MOVQ keys+8(FP), DI
 	MOVQ message+16(FP), R9
 	MOVQ n+24(FP), CX
 	MOVQ 0(AX), R10

@@ -490,9 +490,9 @@ TEST: \
 	CMPQ    R9, AX         \
 	JB      LOOP
 
-// func nhPoly1305AVX512(state *poly1305.State, key *nhPoly1305Key, message *byte, n int)
+// func nhPoly1305AVX512(state *poly1305.State, keys *adiantumHashKeys, message *byte, n int)
 //
-// DI key, R9 message, CX bytes left, BX bytes after the last whole chunk of the
+// DI keys, R9 message, CX bytes left, BX bytes after the last whole chunk of the
 // piece, R8 NH key of the next groups. Z0 to Z3 are the sums of the four passes, each
 // in eight parts; Z4 to Z12, K1 and K2 are for them. R10, R11 and R12 are the state
 // of Poly1305; AX, DX, R13, SI, R14 and R15 are for it, AX for the end of a loop, and
@@ -502,7 +502,7 @@ TEST: \
 // at hand, and whether there has been a piece before.
 TEXT ·nhPoly1305AVX512(SB), 0, $48-32
 	MOVQ state+0(FP), AX
-	MOVQ key+8(FP), DI
+	MOVQ keys+8(FP), DI
 	MOVQ message+16(FP), R9
 	MOVQ n+24(FP), CX
 	MOVQ 0(AX), R10
