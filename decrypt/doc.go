@@ -22,8 +22,8 @@
 // never an error, and whoever can write ciphertext can change what is read.
 //
 // No driver branches on or indexes memory by keys or data, except that the portable
-// ones take AES from crypto/aes, which on CPUs without AES instructions uses lookup
-// tables. For those CPUs there are bit-sliced drivers, "xts-aes-bs-ssse3" and
-// "xts-aes-bs-avx2"; and Adiantum, which spends one AES block on a data unit, is
-// the algorithm meant for them.
+// ones of AES modes take AES from crypto/aes, which on CPUs without AES instructions
+// uses lookup tables. For those CPUs there are bit-sliced drivers, "xts-aes-bs-ssse3"
+// and "xts-aes-bs-avx2"; and Adiantum, the algorithm meant for them, has an AES of
+// its own.
 package decrypt

@@ -19,4 +19,7 @@ var assemblyDrivers = []Driver{
 	{"xts(aes)", "xts-aes-aesni", 401, cpufeat.AES, newXTSAESNI},
 	{"xts(aes)", "xts-aes-bs-avx2", 250, cpufeat.AVX2, newXTSBitSlicedAVX2},
 	{"xts(aes)", "xts-aes-bs-ssse3", 200, cpufeat.SSSE3, newXTSBitSlicedSSSE3},
+	{"hctr2(aes)", "hctr2-aesni", 300, cpufeat.AES | cpufeat.PCLMULQDQ, newHCTR2Asm},
+	{"adiantum(xchacha12,aes)", "adiantum-avx512", 400, cpufeat.AVX512F | cpufeat.AVX512BW | cpufeat.AVX512VL, newAdiantumAVX512},
+	{"adiantum(xchacha12,aes)", "adiantum-avx2", 300, cpufeat.AVX2, newAdiantumAVX2},
 }
