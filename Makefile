@@ -77,8 +77,8 @@ check-amd64:
 			2> >(grep -v "TCG doesn't support" >&2)); \
 	}; \
 	emulate Conroe xts-aes-bs-ssse3; \
-	emulate Westmere xts-aes-aesni,xts-aes-bs-ssse3; \
-	emulate Haswell xts-aes-aesni-avx,xts-aes-bs-avx2
+	emulate Westmere xts-aes-aesni,xts-aes-bs-ssse3,hctr2-aesni; \
+	emulate Haswell xts-aes-aesni-avx,xts-aes-bs-avx2,adiantum-avx2-aesni,adiantum-avx2,hctr2-aesni
 
 install: build
 	install -D -m 755 encfs $(DESTDIR)$(PREFIX)/bin/encfs

@@ -50,8 +50,8 @@ type adiantumParts interface {
 
 // newAdiantum returns a Cipher of these parts, whose keys it sets. It takes a key of
 // 32 bytes and keeps no reference to it.
-func newAdiantum(key []byte, parts adiantumParts) (Cipher, error) {
-	k, err := newAdiantumKeys(key)
+func newAdiantum(key []byte, parts adiantumParts, aes func(key []byte) aes256) (Cipher, error) {
+	k, err := newAdiantumKeys(key, aes)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ type adiantumKeys struct {
 }
 
 // newAdiantumKeys takes a key of 32 bytes and keeps no reference to it.
-func newAdiantumKeys(key []byte) (*adiantumKeys, error) {
+func newAdiantumKeys(key []byte, aes func(key []byte) aes256) (*adiantumKeys, error) {
 	if len(key) != adiantumKeySize {
 		return nil, fmt.Errorf("decrypt: adiantum(xchacha12,aes): %w: %d bytes", ErrKeySize, len(key))
 	}
@@ -103,7 +103,7 @@ func newAdiantumKeys(key []byte) (*adiantumKeys, error) {
 	defer clear(stream)
 	k.stream.XORKeyStream(stream, stream, &[xchacha.NonceSize]byte{1})
 
-	k.block = newAES256(stream[:32])
+	k.block = aes(stream[:32])
 	k.tweak.SetBytes(stream[32:48])
 	k.message.SetBytes(stream[48:64])
 	k.nh.SetBytes(stream[64:])

@@ -29,7 +29,14 @@ func chacha12NEON(dst, src *byte, n int, state *xchacha.State)
 // has too little to do side by side for vectors to pay.
 type adiantumNEON struct{ keys *adiantumKeys }
 
-func newAdiantumNEON(key []byte) (Cipher, error) { return newAdiantum(key, new(adiantumNEON)) }
+func newAdiantumNEON(key []byte) (Cipher, error) {
+	return newAdiantum(key, new(adiantumNEON), newAES256Sliced)
+}
+
+// newAdiantumNEONCE is newAdiantumNEON for CPUs with AES instructions.
+func newAdiantumNEONCE(key []byte) (Cipher, error) {
+	return newAdiantum(key, new(adiantumNEON), newAES256Asm)
+}
 
 func (c *adiantumNEON) setKeys(k *adiantumKeys) { c.keys = k }
 

@@ -8,7 +8,9 @@ import (
 // adiantumGeneric are the parts of Adiantum in Go.
 type adiantumGeneric struct{ keys *adiantumKeys }
 
-func newAdiantumGeneric(key []byte) (Cipher, error) { return newAdiantum(key, new(adiantumGeneric)) }
+func newAdiantumGeneric(key []byte) (Cipher, error) {
+	return newAdiantum(key, new(adiantumGeneric), newAES256Sliced)
+}
 
 func (c *adiantumGeneric) setKeys(k *adiantumKeys) { c.keys = k }
 

@@ -30,8 +30,8 @@ type adiantumUnitsParts interface {
 }
 
 // newAdiantumUnits is newAdiantum for these parts.
-func newAdiantumUnits(key []byte, parts adiantumUnitsParts) (Cipher, error) {
-	c, err := newAdiantum(key, parts)
+func newAdiantumUnits(key []byte, parts adiantumUnitsParts, aes func(key []byte) aes256) (Cipher, error) {
+	c, err := newAdiantum(key, parts, aes)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,6 @@
 
 package decrypt
 
-import "encfs/decrypt/internal/aesct"
-
 // aes256EncryptAsm encrypts the block lo, hi with the round keys enc. Needs AES.
 //
 //go:noescape
@@ -18,10 +16,8 @@ func aes256DecryptAsm(dec *roundKeys, lo, hi uint64) (outLo, outHi uint64)
 // aes256Asm is AES-256 with AES instructions.
 type aes256Asm struct{ enc, dec roundKeys }
 
-func newAES256(key []byte) aes256 {
-	if !hasAES() {
-		return aes256Block{aesct.New(key)}
-	}
+// newAES256Asm takes a key of 32 bytes and keeps no reference to it.
+func newAES256Asm(key []byte) aes256 {
 	c := new(aes256Asm)
 	c.setKey(key)
 	return c
