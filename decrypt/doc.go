@@ -26,8 +26,8 @@
 // never an error, and whoever can write ciphertext can change what is read.
 //
 // No driver branches on or indexes memory by keys or data, except that the portable
-// ones take AES from crypto/aes, and SM4 comes from gmsm: on CPUs without AES
-// instructions both use lookup tables. For those CPUs there are bit-sliced drivers,
-// "xts-aes-bs-ssse3" and "xts-aes-bs-avx2"; and Adiantum, which spends one AES block
-// on a data unit, is the algorithm meant for them. Speck is for benchmarks only.
+// ones of AES modes take AES from crypto/aes, and SM4 comes from gmsm: on CPUs without
+// AES instructions both use lookup tables. For those CPUs there are bit-sliced drivers,
+// "xts-aes-bs-ssse3" and "xts-aes-bs-avx2"; and Adiantum, the algorithm meant for
+// them, has an AES of its own. Speck is for benchmarks only.
 package decrypt

@@ -13,10 +13,10 @@ import (
 // forEachDriver runs f as a subtest for each driver of the algorithm, or for each
 // one at all if algorithm is "". A driver that the CPU cannot run is skipped; it
 // fails instead if ENCFS_REQUIRE_DRIVERS, a list of names separated by commas,
-// contains it.
+// contains it. TestRequiredDrivers sees to it that the list names drivers.
 func forEachDriver(t *testing.T, algorithm string, f func(t *testing.T, d Driver)) {
 	t.Helper()
-	required := strings.Split(os.Getenv("ENCFS_REQUIRE_DRIVERS"), ",")
+	required := requiredDrivers()
 	found := false
 	for _, d := range Drivers() {
 		if algorithm != "" && d.Algorithm != algorithm {
@@ -140,6 +140,18 @@ func TestPreferYMM(t *testing.T) {
 		best, err := Lookup(d.Algorithm, have)
 		if err != nil || best.Needs.Has(cpufeat.AVX512F) {
 			t.Errorf("Lookup(%q, %v): got %s, %v", d.Algorithm, have, best.Name, err)
+		}
+	}
+}
+
+func requiredDrivers() []string {
+	return strings.FieldsFunc(os.Getenv("ENCFS_REQUIRE_DRIVERS"), func(r rune) bool { return r == ',' })
+}
+
+func TestRequiredDrivers(t *testing.T) {
+	for _, name := range requiredDrivers() {
+		if _, err := LookupName(name); err != nil {
+			t.Error(err)
 		}
 	}
 }

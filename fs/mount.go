@@ -22,7 +22,6 @@ const maxBackground = 64
 // MountOptions says how a volume is mounted. Permissions are always checked by
 // the kernel (default_permissions).
 type MountOptions struct {
-	ReadOnly   bool
 	AllowOther bool     // other users than the mounting one may use it
 	Source     string   // what /proc/mounts shows as the device
 	Options    []string // more options of mount(2) or fusermount3, such as noexec
@@ -43,7 +42,7 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
 	options := append([]string{"default_permissions"}, o.Options...)
-	if o.ReadOnly || v.ReadOnly() {
+	if v.ReadOnly() {
 		options = append(options, "ro")
 	}
 	log := v.opts.Log

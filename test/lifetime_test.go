@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -103,10 +104,14 @@ func TestManyMounts(t *testing.T) {
 					return
 				}
 				p := tr.path(fmt.Sprint(round))
+				// Nobody forks meanwhile: until it executes its program the
+				// child would have our file open, and keep the mount busy.
+				syscall.ForkLock.RLock()
 				if err := os.WriteFile(p, pattern(5000, byte(k)), 0o644); err != nil {
 					t.Error(err)
 				}
 				wantFile(t, p, pattern(5000, byte(k)))
+				syscall.ForkLock.RUnlock()
 				if out, code := tryEncfs(t, "umount", tr.root); code != 0 {
 					t.Errorf("tree %d, round %d: umount: exit code %d\n%s", k, round, code, out)
 					detach(tr.root)

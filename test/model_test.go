@@ -1,6 +1,7 @@
 package test
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 //	go test ./test -run 'TestModel$' -model.steps 100000 -model.seed 7
 //	go test ./test -run 'TestModelRapid$' -rapid.checks 1000 -rapid.steps 100
 var (
-	modelSteps = flag.Int("model.steps", 12000, "operations of TestModel")
+	modelSteps = flag.Int("model.steps", map[bool]int{false: 12000, true: 3000}[raceDetector], "operations of TestModel")
 	modelSeed  = flag.Uint64("model.seed", 1, "seed of TestModel")
 )
 
@@ -375,6 +376,9 @@ func (m *model) closeAll() {
 
 func (m *model) sameData(what string, got, want []byte) {
 	m.t.Helper()
+	if bytes.Equal(got, want) {
+		return
+	}
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
 			m.fail("%s: byte %d of %d is %#x, want %#x", what, i, len(want), got[i], want[i])

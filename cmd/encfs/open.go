@@ -126,17 +126,17 @@ func mountedAt(source string) string {
 }
 
 // openVolume opens a source with its master key, which it takes over.
-func openVolume(source string, mk *keys.MasterKey, readOnly, lock bool, o fs.Options) (*fs.Volume, error) {
+func openVolume(source string, mk *keys.MasterKey, lock bool, o fs.Options) (*fs.Volume, error) {
 	ring := new(keys.Keyring)
 	ring.Add(mk)
-	st, err := openStore(source, dirstore.Options{ReadOnly: readOnly, Shared: o.Shared, Log: o.Log})
+	st, err := openStore(source, dirstore.Options{ReadOnly: o.ReadOnly, Shared: o.Shared, Log: o.Log})
 	if err != nil {
 		ring.Close()
 		return nil, err
 	}
 	v, err := func() (*fs.Volume, error) {
 		if lock {
-			if err := lockStore(st, source, readOnly || o.Shared); err != nil {
+			if err := lockStore(st, source, o.ReadOnly || o.Shared); err != nil {
 				return nil, err
 			}
 		}
@@ -176,8 +176,9 @@ func openForReading(source string, k *keyFlags, f *driverFlags, c console) (*fs.
 	if err != nil {
 		return nil, err
 	}
-	return openVolume(source, mk, true, false, fs.Options{
-		Drivers: table, Shared: true, Log: log,
+	return openVolume(source, mk, false, fs.Options{
+		ReadOnly: true, Shared: true,
+		Drivers: table, Log: log,
 	})
 }
 

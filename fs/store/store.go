@@ -137,7 +137,8 @@ type File interface {
 	// unit of the file, a multiple of the unit size or, in LayoutInline, of 16
 	// bytes. For each unit i that is a hole, whose plaintext is zeros, it sets
 	// holes[i]; for the others it clears it. holes has at least as many
-	// elements as dst has units. It allocates nothing.
+	// elements as dst has units. It allocates nothing. A file that others have
+	// cut since its size was read gives io.ErrUnexpectedEOF.
 	ReadUnits(dst []byte, first uint64, holes []bool) (int, error)
 	// Seek finds the next data (unix.SEEK_DATA) or hole (unix.SEEK_HOLE) at or
 	// after the plaintext offset off, as lseek(2) does: ENXIO at or past the
