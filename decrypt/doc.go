@@ -22,6 +22,9 @@
 // in one directory or the target of one symlink. Names whose key is absent
 // are shown as no-key names; see [NoKeyName].
 //
+// A [Table] chooses drivers for a CPU, and has each of them encrypt and decrypt data
+// whose ciphertext is known before it returns it.
+//
 // None of this authenticates. A wrong key or damaged ciphertext gives garbage,
 // never an error, and whoever can write ciphertext can change what is read.
 //
