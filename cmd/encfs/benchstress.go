@@ -23,8 +23,9 @@ func newBenchStressCommand() *cobra.Command {
 		Short: "Do operations of every algorithm, round and round",
 		Long: `Do operations of every algorithm, round and round: each cipher with the driver that
 is best, hashes, and key derivations. An operation is on 1024 bytes, or derives a key.
-Operations per second are printed in total and for each algorithm alone. Everything
-is in the program, and nothing is read or written.
+Operations in a second of CPU time are printed in total, which is what the CPUs do of
+all of them together, and for each algorithm. Everything is in the program, and
+nothing is read or written.
 
 With --clear-cpu it shows what a feature is worth that the CPU or the operating
 system has lost:

@@ -21,16 +21,16 @@ type StressOptions struct {
 }
 
 // A StressResult is the rate of operations. It is also the form that JSON has.
+//
+// Rates are sums over the workers of operations in a second of their CPU time, so that
+// what else the machine does counts little. If there are more workers than CPUs, they
+// are those of as many workers.
 type StressResult struct {
-	OpsPerS float64 `json:"ops_per_s"` // of all algorithms, each of which had as many
-
-	// ByAlgorithm is for each algorithm the rate at which the workers did its operations
-	// in the CPU time that they spent on it; if there are more workers than CPUs, the
-	// rate of as many workers.
-	ByAlgorithm map[string]float64 `json:"by_algorithm"`
+	OpsPerS     float64            `json:"ops_per_s"`    // of all algorithms, each of which had as many
+	ByAlgorithm map[string]float64 `json:"by_algorithm"` // in the time that was spent on each
 
 	Drivers map[string]string `json:"drivers"` // of the ciphers, by algorithm
-	Seconds float64           `json:"seconds"` // that it took
+	Seconds float64           `json:"seconds"` // that it took, by the clock on the wall
 	Workers int               `json:"workers"`
 	Cleared []string          `json:"cleared"`
 
@@ -81,14 +81,17 @@ func Stress(table *decrypt.Table, o StressOptions) (StressResult, error) {
 	r.Seconds = time.Since(start).Seconds()
 	cpus := float64(min(o.Workers, runtime.GOMAXPROCS(0)))
 	for i, set := range sets {
+		ops := float64(counts[i].rounds) * stressBatch * cpus / float64(o.Workers)
+		total := 0.0
 		for j, s := range set {
-			n := float64(counts[i].rounds) * stressBatch
-			r.OpsPerS += n / r.Seconds
-			r.ByAlgorithm[s.algorithm] += n / counts[i].spent[j].Seconds() * cpus / float64(o.Workers)
+			seconds := counts[i].spent[j].Seconds()
+			total += seconds
+			r.ByAlgorithm[s.algorithm] += ops / seconds
 			if i == 0 {
 				r.Order = append(r.Order, s.algorithm)
 			}
 		}
+		r.OpsPerS += ops * float64(len(set)) / total
 	}
 	return r, nil
 }
