@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"encfs/cpufeat"
+	"encfs/decrypt/internal/aesct"
 )
 
 // The names and priorities, but for the bit-sliced drivers, are those of
@@ -41,14 +42,14 @@ func TestXTSLadder(t *testing.T) {
 	}
 }
 
-// subWordAESNI is what subWord is without AES-NI.
+// subWordAESNI is what aesct.SubWord is without AES-NI.
 func TestSubWordAESNI(t *testing.T) {
 	if !cpufeat.Host().Has(cpufeat.AES) {
 		t.Skip("this CPU lacks AES-NI")
 	}
 	for x := range uint32(256) {
 		x *= 0x01fd0301 // four different bytes
-		if got, want := subWordAESNI(x), subWord(x); got != want {
+		if got, want := subWordAESNI(x), aesct.SubWord(x); got != want {
 			t.Errorf("subWordAESNI(%08x): got %08x, want %08x", x, got, want)
 		}
 	}
