@@ -76,12 +76,12 @@ type adiantumAVX2 struct {
 }
 
 func newAdiantumAVX2(key []byte) (Cipher, error) {
-	return newAdiantumUnits(key, new(adiantumAVX2), newAES256Sliced)
+	return newAdiantumUnits(key, new(adiantumAVX2), new(aes256BitSliced))
 }
 
 // newAdiantumAVX2AESNI is newAdiantumAVX2 for CPUs with AES instructions.
 func newAdiantumAVX2AESNI(key []byte) (Cipher, error) {
-	return newAdiantumUnits(key, new(adiantumAVX2), newAES256Asm)
+	return newAdiantumUnits(key, new(adiantumAVX2), new(aes256Asm))
 }
 
 func (c *adiantumAVX2) setKeys(k *adiantumKeys) {
@@ -160,12 +160,12 @@ type adiantumAVX512 struct {
 }
 
 func newAdiantumAVX512(key []byte) (Cipher, error) {
-	return newAdiantumUnits(key, new(adiantumAVX512), newAES256Sliced)
+	return newAdiantumUnits(key, new(adiantumAVX512), new(aes256BitSliced))
 }
 
 // newAdiantumAVX512AESNI is newAdiantumAVX512 for CPUs with AES instructions.
 func newAdiantumAVX512AESNI(key []byte) (Cipher, error) {
-	return newAdiantumUnits(key, new(adiantumAVX512), newAES256Asm)
+	return newAdiantumUnits(key, new(adiantumAVX512), new(aes256Asm))
 }
 
 func (c *adiantumAVX512) setKeys(k *adiantumKeys) {

@@ -4,8 +4,8 @@ package decrypt
 
 const (
 	// unitsAtOnce is for how many data units the subkeys of XChaCha12 are computed
-	// side by side.
-	unitsAtOnce = 8
+	// side by side, and AES without instructions for it.
+	unitsAtOnce = aesBlocks
 
 	// bytesAtOnce is how much data may come between the two times that a data unit is
 	// gone through: half of a first-level cache.
@@ -18,6 +18,7 @@ const (
 type adiantumUnits struct {
 	*adiantum
 	parts adiantumUnitsParts
+	aes   aes256Blocks
 }
 
 // adiantumUnitsParts are parts of Adiantum that can do so.
@@ -29,13 +30,16 @@ type adiantumUnitsParts interface {
 	xorKeyStreams(dst, src []byte, unitSize int, cms [unitsAtOnce]block)
 }
 
-// newAdiantumUnits is newAdiantum for these parts.
-func newAdiantumUnits(key []byte, parts adiantumUnitsParts, aes func(key []byte) aes256) (Cipher, error) {
-	c, err := newAdiantum(key, parts, aes)
+// newAdiantumUnits is newAdiantum for these parts. It sets the key of aes.
+func newAdiantumUnits(key []byte, parts adiantumUnitsParts, aes aes256Blocks) (Cipher, error) {
+	c, err := newAdiantum(key, parts, func(key []byte) aes256 {
+		aes.setKey(key)
+		return aes
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &adiantumUnits{c.(*adiantum), parts}, nil
+	return &adiantumUnits{c.(*adiantum), parts, aes}, nil
 }
 
 func (c *adiantumUnits) EncryptUnits(dst, src []byte, unitSize int, ivs []byte) {
@@ -77,15 +81,14 @@ func (c *adiantumUnits) transformSome(dst, src []byte, unitSize int, ivs []byte,
 		tweaks[i] = c.hashTweak(iv, len(leftOf(src, i, unitSize)))
 	}
 	for i := range units {
-		scratch := dst[i*unitSize+len(leftOf(dst, i, unitSize)):]
-		x := rights[i].add(tweaks[i])
-		if decrypt {
-			cms[i] = x
-			rights[i] = c.keys.block.decryptBlock(x, scratch)
-		} else {
-			cms[i] = c.keys.block.encryptBlock(x, scratch)
-			rights[i] = cms[i]
-		}
+		rights[i] = rights[i].add(tweaks[i])
+	}
+	if decrypt {
+		cms = rights
+		rights = c.aes.decryptBlocks(rights, units)
+	} else {
+		rights = c.aes.encryptBlocks(rights, units)
+		cms = rights
 	}
 	c.parts.xorKeyStreams(dst, src, unitSize, cms)
 	for i := range units {
