@@ -141,11 +141,36 @@ func TestCompare(t *testing.T) {
 			if got := c.Name + " " + c.Unit; got != tt.series {
 				t.Errorf("series: got %q, want %q", got, tt.series)
 			}
-			if math.Abs(c.Worse-tt.worse) > 1e-9 {
+			if math.Abs(float64(c.Worse)-tt.worse) > 1e-9 {
 				t.Errorf("worse by %v %%, want %v", c.Worse, tt.worse)
 			}
 			if got := c.Regressed(5); got != tt.regress {
 				t.Errorf("regressed: %v, want %v: %+v", got, tt.regress, c)
+			}
+		})
+	}
+}
+
+// What was 0 has grown beyond all bounds, and JSON has no number for that.
+func TestCompareFromZero(t *testing.T) {
+	const none, two = "BenchmarkX 1 0 allocs/op\n", "BenchmarkX 1 2 allocs/op\n"
+	for _, tt := range []struct {
+		name, old, new string
+		json           string
+		regress        bool
+	}{
+		{"from 0", none, two, `"percent":null`, true},
+		{"to 0", two, none, `"percent":-100`, false},
+		{"still 0", none, none, `"percent":0`, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			changes, _, _ := Compare(read(t, tt.old), read(t, tt.new))
+			text, err := json.Marshal(changes)
+			if err != nil || !strings.Contains(string(text), tt.json) {
+				t.Errorf("JSON: got %s, %v, want %s", text, err, tt.json)
+			}
+			if got := changes[0].Regressed(5); got != tt.regress {
+				t.Errorf("regressed: %v, want %v: %+v", got, tt.regress, changes[0])
 			}
 		})
 	}
@@ -203,7 +228,7 @@ func TestSeveralCleared(t *testing.T) {
 }
 
 func TestReadMeasurementsErrors(t *testing.T) {
-	for _, text := range []string{"", "hello", "[", "{}", "[]", "[1]", `{"ops_per_s":1}`, "BenchmarkX 1 fast ns/op"} {
+	for _, text := range []string{"", "hello", "[", "{}", "[]", "[1]", `{"ops_per_s":1}`, "BenchmarkX 1 fast ns/op", "BenchmarkX 1 NaN ns/op", "BenchmarkX 1 +Inf ns/op"} {
 		if m, err := ReadMeasurements(strings.NewReader(text)); err == nil {
 			t.Errorf("%q: got %+v", text, m)
 		}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -31,8 +32,8 @@ type CipherResult struct {
 	Runs      []float64 `json:"runs_mb_per_s"` // one for each run, in their order
 	Cleared   []string  `json:"cleared"`
 
-	// SelfTest is what the driver's self-test took, in microseconds of CPU time; 0 if it
-	// failed or the program was built without.
+	// SelfTest is what the driver's self-test took, in microseconds of CPU time; 0 if the
+	// program was built without.
 	SelfTest float64 `json:"selftest_us"`
 }
 
@@ -47,7 +48,8 @@ const unitsPerCall = 32
 // Cipher measures drivers, which the CPU must be able to run, on one CPU, with the
 // longest key that each takes. Time is that of the CPU, so that what else the machine
 // does counts little. Runs are interleaved, so that what changes on it meanwhile
-// changes all alike.
+// changes all alike. A driver that does not pass its self-test, an ErrSelfTest, is not
+// to be used, not even for this.
 func Cipher(drivers []decrypt.Driver, o CipherOptions) ([]CipherResult, error) {
 	subjects := make([]*cipherSubject, len(drivers))
 	var err error
@@ -123,8 +125,11 @@ type cipherSubject struct {
 func newCipherSubject(d decrypt.Driver) (*cipherSubject, error) {
 	s := &cipherSubject{data: make([]byte, dataSize)}
 	start := threadTime()
-	if d.SelfTest(false) == nil {
+	switch err := d.SelfTest(false); {
+	case err == nil:
 		s.selfTest = float64((threadTime() - start).Nanoseconds()) / 1e3
+	case !errors.Is(err, decrypt.ErrNoSelfTests):
+		return nil, err
 	}
 	a, err := algorithm(d.Algorithm)
 	if err != nil {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -13,7 +14,7 @@ type Change struct {
 	Unit    string  `json:"unit"`
 	Old     float64 `json:"old"` // medians
 	New     float64 `json:"new"`
-	Percent float64 `json:"percent"` // by which New is larger
+	Percent Percent `json:"percent"` // by which New is larger
 
 	OldSpread float64 `json:"old_stddev_percent"` // 0 of a single sample
 	NewSpread float64 `json:"new_stddev_percent"`
@@ -24,7 +25,19 @@ type Change struct {
 	Decidable bool    `json:"decidable"`
 
 	// Worse is by how many percent New is worse than Old; negative if it is better.
-	Worse float64 `json:"worse_percent"`
+	Worse Percent `json:"worse_percent"`
+}
+
+// A Percent is a change in percent. It is infinite if what was 0 no longer is, for
+// which JSON has null.
+type Percent float64
+
+// MarshalJSON implements [json.Marshaler].
+func (p Percent) MarshalJSON() ([]byte, error) {
+	if math.IsInf(float64(p), 0) {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(p))
 }
 
 // Significance is the P below which a change is taken for real.
@@ -34,7 +47,7 @@ const Significance = 0.05
 // and is not to be taken for noise. Where there are too few samples to tell, the
 // change counts as it is.
 func (c Change) Regressed(threshold float64) bool {
-	return c.Worse > threshold && (!c.Decidable || c.P < Significance)
+	return float64(c.Worse) > threshold && (!c.Decidable || c.P < Significance)
 }
 
 // Compare returns the changes of all that both have, in the order of old, and the names
@@ -51,7 +64,7 @@ func Compare(old, new *Measurements) (changes []Change, onlyOld, onlyNew []strin
 			OldSpread: spread(a), NewSpread: spread(b),
 			P: mannWhitney(a, b), Decidable: leastP(len(a), len(b)) < Significance,
 		}
-		c.Percent = 100 * (c.New - c.Old) / c.Old
+		c.Percent = Percent(100 * (c.New - c.Old) / c.Old)
 		if c.New == c.Old {
 			c.Percent = 0 // of 0, too
 		}

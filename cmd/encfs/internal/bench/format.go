@@ -84,7 +84,11 @@ func WriteStressTable(w io.Writer, r StressResult) error {
 	}
 	fmt.Fprintf(tw, "%.0f ops/s\tin total, %d workers for %.1f s%s\n", r.OpsPerS, r.Workers, r.Seconds, what)
 	for _, name := range r.Order {
-		fmt.Fprintf(tw, "%.0f ops/s\t%s\t%s\n", r.ByAlgorithm[name], name, r.Drivers[name])
+		fmt.Fprintf(tw, "%.0f ops/s\t%s", r.ByAlgorithm[name], name)
+		if driver := r.Drivers[name]; driver != "" { // hashes have none
+			fmt.Fprintf(tw, "\t%s", driver)
+		}
+		fmt.Fprintln(tw)
 	}
 	return tw.Flush()
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,6 +175,9 @@ func (m *Measurements) readBenchfmt(text []byte) error {
 		rate := slices.Contains(f, "MB/s")
 		for i := 2; i < len(f); i += 2 {
 			v, err := strconv.ParseFloat(f[i], 64)
+			if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
+				err = fmt.Errorf("%s is not a measurement", f[i])
+			}
 			if err != nil {
 				return fmt.Errorf("bench: line %d: %w", n, err)
 			}
