@@ -25,7 +25,7 @@ The exit code is 1 if something is worse by more than the threshold and p is les
 than 0.05, or cannot tell.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if threshold < 0 {
+			if !(threshold >= 0) { // nor NaN
 				return usagef("--threshold: must not be negative")
 			}
 			var read [2]*bench.Measurements

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,8 +45,11 @@ CPU by itself and keeps them.`,
 			if err != nil {
 				return usageError{err}
 			}
-			if seconds <= 0 || o.Workers < 1 {
-				return usagef("--seconds and --workers: must be positive")
+			if !(seconds > 0 && seconds < 1e9) { // NaN is not, and more is too much for a Duration
+				return usagef("--seconds: must be more than 0 and less than 10^9")
+			}
+			if o.Workers < 1 {
+				return usagef("--workers: must be positive")
 			}
 			o.Duration = time.Duration(seconds * float64(time.Second))
 			var results []bench.StressResult
@@ -97,7 +101,11 @@ func writeStress(w io.Writer, format string, results []bench.StressResult) error
 	fmt.Fprintln(w)
 	for _, r := range results[1:] {
 		change := 100 * (r.OpsPerS - results[0].OpsPerS) / results[0].OpsPerS
-		if _, err := fmt.Fprintf(w, "%+.1f%% in total without %v\n", change, r.Cleared); err != nil {
+		what := "with all features"
+		if len(r.Cleared) > 0 {
+			what = "without " + strings.Join(r.Cleared, ",")
+		}
+		if _, err := fmt.Fprintf(w, "%+.1f%% in total %s\n", change, what); err != nil {
 			return err
 		}
 	}

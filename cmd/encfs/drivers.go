@@ -74,6 +74,9 @@ func listDrivers(o driverOptions, all bool, c console) ([]driverStatus, error) {
 	if err != nil {
 		return nil, err
 	}
+	if full && table.SelfTests() == decrypt.SelfTestOff {
+		return nil, fmt.Errorf("--selftest full: %w", decrypt.ErrNoSelfTests)
+	}
 	for _, r := range table.Results() {
 		if full && r.Usable {
 			table.LookupName(r.Driver.Name)
