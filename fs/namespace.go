@@ -353,7 +353,11 @@ func (v *Volume) Rename(oldDir *Inode, oldName string, newDir *Inode, newName st
 			return syscall.EXDEV
 		}
 	}
-	return v.report(w.Rename(oldDir.node, oldCT, newDir.node, newCT, flags))
+	err = w.Rename(oldDir.node, oldCT, newDir.node, newCT, flags)
+	if lower, ok := v.badName(oldName, err); ok {
+		err = v.lowers.RenameLower(oldDir.node, lower, newDir.node, newCT, flags)
+	}
+	return v.report(err)
 }
 
 // SetAttr changes attributes of an inode other than its size, which is
@@ -375,7 +379,7 @@ func (v *Volume) SyncDir(dir *Inode) error {
 
 // badSuffix is what an entry has behind its lower name, in place of a plain name,
 // where that does not decode and Options.ShowBad is set. It can then be read, if
-// its header is sound, and removed.
+// its header is sound, renamed, and removed.
 const badSuffix = " (undecodable)"
 
 // badName returns the lower name in a name made with badSuffix, and whether to

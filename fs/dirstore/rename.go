@@ -16,15 +16,19 @@ var errNarrow = errors.New("more than one directory is to be locked")
 // Rmdir does it, between which and the rename itself there is a moment when the
 // new name does not exist; everything else is one step.
 func (s *Store) Rename(oldDir store.Node, oldName []byte, newDir store.Node, newName []byte, flags uint) error {
+	from, err := s.renameEnd(oldDir, oldName)
+	if err != nil {
+		return err
+	}
+	return s.renameFrom(from, newDir, newName, flags)
+}
+
+func (s *Store) renameFrom(from *renameEnd, newDir store.Node, newName []byte, flags uint) error {
 	if err := s.writable("rename"); err != nil {
 		return err
 	}
 	if flags != 0 && flags != unix.RENAME_NOREPLACE && flags != unix.RENAME_EXCHANGE {
 		return fmt.Errorf("dirstore: rename with flags %#x: %w", flags, unix.EINVAL)
-	}
-	from, err := s.renameEnd(oldDir, oldName)
-	if err != nil {
-		return err
 	}
 	to, err := s.renameEnd(newDir, newName)
 	if err != nil {
