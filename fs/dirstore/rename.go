@@ -135,6 +135,7 @@ func (s *Store) rename(from, to *renameEnd, flags uint, wide bool) (err error) {
 		}
 		return err
 	}
+	s.confirmSidecar(to.dir, to.fd, to.lower)
 	if exists {
 		s.linkRemoved(to.dir, to.lower.string, replaced, &to.st, last)
 	}
@@ -174,6 +175,7 @@ func (s *Store) replaceDir(from, to *renameEnd) error {
 		s.retractSidecar(to.fd, to.lower, sidecar, unix.EEXIST)
 		return err
 	}
+	s.confirmSidecar(to.dir, to.fd, to.lower)
 	if err := r.delete(); err != nil {
 		s.said.warn("a directory that was replaced could not be removed", to.dir.under(r.temp), "error", err)
 	}
