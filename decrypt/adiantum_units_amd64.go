@@ -13,8 +13,9 @@ const (
 )
 
 // adiantumUnits is Adiantum as a UnitsCipher. A subkey of XChaCha12 is a long chain of
-// dependent steps, which takes hardly longer for eight data units than for one, and
-// the small parts that precede it, which depend on nothing of the unit before, overlap.
+// dependent steps, which takes hardly longer for eight data units than for one, Poly1305
+// of a data unit hides behind NH of the next one, and the first block of all tweaks is
+// the same.
 type adiantumUnits struct {
 	*adiantum
 	parts adiantumUnitsParts
@@ -24,6 +25,14 @@ type adiantumUnits struct {
 // adiantumUnitsParts are parts of Adiantum that can do so.
 type adiantumUnitsParts interface {
 	adiantumParts
+
+	// hashTweaks is hashTweak for at most unitsAtOnce tweaks, one after the other in ivs,
+	// of messages of the length n.
+	hashTweaks(ivs []byte, n int) [unitsAtOnce]block
+
+	// hashMessages is hashMessage for what precedes the last block of each of at most
+	// unitsAtOnce data units, all of which are whole.
+	hashMessages(src []byte, unitSize int) [unitsAtOnce]block
 
 	// xorKeyStreams is xorKeyStream for what precedes the last block of each of at most
 	// unitsAtOnce data units. Their encrypted blocks are the first of cms.
@@ -66,22 +75,38 @@ func leftOf(b []byte, i, unitSize int) []byte {
 	return b[i*unitSize : min((i+1)*unitSize, len(b))-blockSize]
 }
 
+// hashTweaks returns the hashes of the tweaks of the data units in src.
+func (c *adiantumUnits) hashTweaks(src []byte, unitSize int, ivs []byte) [unitsAtOnce]block {
+	whole := len(src) / unitSize
+	hashes := c.parts.hashTweaks(ivs[:whole*adiantumIVSize], unitSize-blockSize)
+	if whole*unitSize < len(src) {
+		hashes[whole] = c.hashTweak(ivs[whole*adiantumIVSize:], len(leftOf(src, whole, unitSize)))
+	}
+	return hashes
+}
+
+// hashMessages returns the hashes of what precedes the last block of each data unit in
+// src.
+func (c *adiantumUnits) hashMessages(src []byte, unitSize int) [unitsAtOnce]block {
+	whole := len(src) / unitSize
+	hashes := c.parts.hashMessages(src[:whole*unitSize], unitSize)
+	if whole*unitSize < len(src) {
+		hashes[whole] = c.hashMessage(leftOf(src, whole, unitSize))
+	}
+	return hashes
+}
+
 // transformSome does it for at most unitsAtOnce data units, with the names of Encrypt
-// and Decrypt. Each loop is over chains of steps that are independent of each other, so
-// that the CPU goes through several at a time.
+// and Decrypt. Each part is done for all of them before the next one: they do not depend
+// on each other, so that the CPU goes through several at a time.
 func (c *adiantumUnits) transformSome(dst, src []byte, unitSize int, ivs []byte, decrypt bool) {
 	units := (len(src) + unitSize - 1) / unitSize
-	var cms, rights, tweaks [unitsAtOnce]block
+	tweaks := c.hashTweaks(src, unitSize, ivs[:units*adiantumIVSize])
+	messages := c.hashMessages(src, unitSize)
+	var cms, rights [unitsAtOnce]block
 	for i := range units {
-		left := leftOf(src, i, unitSize)
-		rights[i] = loadBlock(src[i*unitSize+len(left):]).add(c.hashMessage(left))
-	}
-	for i := range units {
-		iv := ivs[i*adiantumIVSize : (i+1)*adiantumIVSize]
-		tweaks[i] = c.hashTweak(iv, len(leftOf(src, i, unitSize)))
-	}
-	for i := range units {
-		rights[i] = rights[i].add(tweaks[i])
+		right := loadBlock(src[i*unitSize+len(leftOf(src, i, unitSize)):])
+		rights[i] = right.add(messages[i]).add(tweaks[i])
 	}
 	if decrypt {
 		cms = rights
@@ -91,8 +116,9 @@ func (c *adiantumUnits) transformSome(dst, src []byte, unitSize int, ivs []byte,
 		cms = rights
 	}
 	c.parts.xorKeyStreams(dst, src, unitSize, cms)
+	messages = c.hashMessages(dst, unitSize)
 	for i := range units {
-		left := leftOf(dst, i, unitSize)
-		rights[i].sub(tweaks[i]).sub(c.hashMessage(left)).store(dst[i*unitSize+len(left):])
+		left := len(leftOf(dst, i, unitSize))
+		rights[i].sub(tweaks[i]).sub(messages[i]).store(dst[i*unitSize+left:])
 	}
 }
