@@ -13,7 +13,7 @@ func newBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure, and compare measurements",
-		Args:  cobra.NoArgs,
+		Args:  argsOfGroup,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(

@@ -25,7 +25,7 @@ func newBenchCipherCommand() *cobra.Command {
 		Long: `Measure every driver that this CPU can run, or those that are asked for: how many
 megabytes (10^6 bytes) it encrypts and decrypts in a second on one CPU, in place, in
 data units of 512 bytes, 4 KiB and 64 KiB. The self-test is timed apart.`,
-		Args: cobra.NoArgs,
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cells, err := cellFlags.cells()
 			if err != nil {

@@ -23,7 +23,7 @@ test of Mann and Whitney; it takes four runs on either side to tell.
 
 The exit code is 1 if something is worse by more than the threshold and p is less
 than 0.05, or cannot tell.`,
-		Args: cobra.ExactArgs(2),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !(threshold >= 0) { // nor NaN
 				return usagef("--threshold: must not be negative")

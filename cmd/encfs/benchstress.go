@@ -35,7 +35,7 @@ system has lost:
 
 Hashes and portable drivers of AES are those of Go, which finds the features of the
 CPU by itself and keeps them.`,
-		Args: cobra.NoArgs,
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cells, err := cellFlags.cells()
 			if err != nil {

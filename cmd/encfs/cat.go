@@ -20,7 +20,7 @@ func newCatCommand() *cobra.Command {
 		Short: "Write files to standard output without mounting",
 		Long: `Write files to standard output, one after the other, without mounting. PATH is
 relative to the root of SOURCE. Needs neither FUSE nor root.`,
-		Args: cobra.MinimumNArgs(2),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := openForReading(args[0], &keys, &drivers, consoleOf(cmd))
 			if err != nil {

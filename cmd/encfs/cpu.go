@@ -21,7 +21,7 @@ func newCPUCommand() *cobra.Command {
 		Long: `Show the features of the CPU as it and the operating system report them, which of
 them can be used, and the drivers that this leads to. What keeps the CPU from the
 next tier of drivers is said in words.`,
-		Args: cobra.NoArgs,
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cleared, err := cpufeat.Parse(clear)
 			if err != nil {

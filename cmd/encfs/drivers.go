@@ -25,7 +25,7 @@ it needs. A driver that this CPU cannot run is there with the reason.
 
 The self-test is run of the drivers in use, as a mount does it, of all with
 --selftest full, and of none with --selftest off.`,
-		Args: cobra.NoArgs,
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o, err := drivers.parse()
 			if err != nil {

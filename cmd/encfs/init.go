@@ -51,7 +51,7 @@ terminal it is the first line of standard input.
 
 Nobody can open it without the passphrase or key: keep a copy of CIPHERDIR/.fscrypt
 and of what opens it.`,
-		Args: cobra.ExactArgs(1),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := drivers.parse()
 			if err != nil {
@@ -254,8 +254,11 @@ func (s *initSecrets) check(dir string) error {
 			return err
 		}
 	}
-	if s.recovery == "" {
+	switch s.recovery {
+	case "":
 		return nil
+	case "-":
+		return usagef("--recovery -: a file is needed, as the recovery passphrase is not shown")
 	}
 	folder, err := resolve(filepath.Dir(s.recovery))
 	if err != nil {

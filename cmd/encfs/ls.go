@@ -32,7 +32,7 @@ func newLsCommand() *cobra.Command {
 		Short: "List files without mounting",
 		Long: `List files without mounting. PATH is relative to the root of SOURCE, which is
 listed without one. Needs neither FUSE nor root.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v, err := openForReading(args[0], &keys, &drivers, consoleOf(cmd))
 			if err != nil {

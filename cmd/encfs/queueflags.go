@@ -25,9 +25,11 @@ type pipelineFlags struct {
 	queue, scope choice
 	drivers      driverFlags
 	options      pipelineOptions
+	flags        *pflag.FlagSet // that they were added to
 }
 
 func (p *pipelineFlags) add(flags *pflag.FlagSet) {
+	p.flags = flags
 	p.queue = newChoice("auto", "bound", "unbound", "inline")
 	p.scope = newChoice("cache", "cpu", "smt", "numa", "system")
 	o := &p.options
@@ -44,6 +46,11 @@ func (p *pipelineFlags) add(flags *pflag.FlagSet) {
 func (p *pipelineFlags) parse() (pipelineOptions, error) {
 	o := p.options
 	o.Queue, o.Scope = p.queue.value, p.scope.value
+	for _, flag := range unusedFlags[o.Queue] {
+		if p.flags.Changed(flag) {
+			return o, usagef("--queue %s and --%s: that queue has none", o.Queue, flag)
+		}
+	}
 	var err error
 	if o.Drivers, err = p.drivers.parse(); err != nil {
 		return o, err
@@ -54,6 +61,12 @@ func (p *pipelineFlags) parse() (pipelineOptions, error) {
 	}
 	q.Close()
 	return o, nil
+}
+
+// unusedFlags are those that mean nothing to a kind of queue.
+var unusedFlags = map[string][]string{
+	"bound":  {"queue-scope", "queue-strict"},
+	"inline": {"queue-scope", "queue-strict", "queue-max-active", "queue-cpus"},
 }
 
 // checkPolicy checks that there are drivers for what the policy says, and that they

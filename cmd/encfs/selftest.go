@@ -27,7 +27,7 @@ ciphertext is known.
 
 The exit code is 26 if a test fails, and 20 if that leaves nothing to do a driver's
 work.`,
-		Args: cobra.NoArgs,
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cleared, err := cpufeat.Parse(clear)
 			if err != nil {

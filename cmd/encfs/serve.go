@@ -27,7 +27,7 @@ func newServeCommand() *cobra.Command {
 		Use:    "serve SOURCE MOUNTPOINT",
 		Short:  "Serve a mount; started by mount",
 		Hidden: true,
-		Args:   cobra.ExactArgs(2),
+		Args:   argsOfUse,
 		RunE: func(*cobra.Command, []string) error {
 			unix.CloseOnExec(orderFD)
 			unix.CloseOnExec(answerFD)

@@ -27,7 +27,7 @@ func newStatusCommand() *cobra.Command {
 		Short: "Show policy, cipher, protectors and mount",
 		Long: `Show policy, cipher, protectors and mount of a cipher directory. Needs no key.
 What is damaged or missing is reported, and the rest is shown.`,
-		Args: cobra.ExactArgs(1),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := readStatus(args[0], metadata)
 			if s == nil {
