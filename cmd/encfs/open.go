@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	iofs "io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,10 +26,10 @@ func checkSource(path string) error {
 	case errors.Is(err, unix.ENOTCONN):
 		return failf(exitSource, "clean up with: encfs umount "+path,
 			"source %s is a mount, and the program that served it is gone", path)
-	case err != nil:
-		return failf(exitSource, "", "source: %w", err)
+	case err != nil: // perhaps as it is another user's mount
+		return cmp.Or(notMount(path), failf(exitSource, "", "source: %w", err))
 	case info.IsDir():
-		return nil
+		return notMount(path)
 	}
 	const hint = "a source is a directory that encfs init made"
 	if !info.Mode().IsRegular() && info.Mode()&iofs.ModeType != iofs.ModeDevice {
@@ -70,6 +72,9 @@ func openStore(source string, o dirstore.Options) (*dirstore.Store, error) {
 		return nil, err
 	}
 	st, err := dirstore.Open(source, o)
+	if lost, ok := errors.AsType[*dirstore.LostHeaderError](err); ok {
+		return nil, headerLost(source, lost)
+	}
 	if err != nil {
 		if _, isErrno := errors.AsType[unix.Errno](err); isErrno {
 			return nil, failf(exitSource, "", "%w", err)
@@ -203,4 +208,42 @@ func rootPolicy(source string, st *dirstore.Store) (keys.Policy, error) {
 		return keys.Policy{}, pathError(source+"/.encfs-dir", err)
 	}
 	return ctx.Policy, nil
+}
+
+// notMount returns an error for a mount point of encfs, of which the other side is
+// meant.
+func notMount(path string) error {
+	resolved, err := resolve(path)
+	if err != nil {
+		return nil
+	}
+	mounts, _ := readMounts()
+	if m, ok := findMount(mounts, resolved); ok && m.fsType == fuseType {
+		return failf(exitSource, "use "+m.source, "%s is a mount of %s", path, m.source)
+	}
+	return nil
+}
+
+// headerLost is the error for a source whose root has lost its header.
+func headerLost(source string, e *dirstore.LostHeaderError) error {
+	hint := "restore it from a backup"
+	switch {
+	case e.Copy:
+		dir := shellWord(source)
+		hint = "restore it with: getfattr --only-values -n user.encfs.dir " + dir + " >" + shellWord(source+"/"+headerName)
+	case e.Empty:
+		hint += ", or repeat the init that was interrupted"
+	}
+	return failf(exitSource, hint, "source %s: %w", source, e)
+}
+
+// shellWord quotes a word for a shell, if it has to be.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_./,:+-=@%", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -184,7 +184,7 @@ func (s *sourceStatus) printJSON(w io.Writer) error {
 func (s *sourceStatus) printText(w io.Writer) error {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "%-11s %s\n", label, printable(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "%-12s %s\n", label, printable(fmt.Sprintf(format, args...)))
 	}
 	line("source", "%s (cipher %s)", s.Source, s.Kind)
 	for _, p := range s.Policies {
