@@ -140,6 +140,19 @@ func (v *Volume) xattrStore(i *Inode, encrypted bool, refusal syscall.Errno) (st
 	return v.xattrs, nil
 }
 
+// xattrWriter is xattrStore for a change.
+func (v *Volume) xattrWriter(i *Inode, encrypted bool) (store.XattrWriter, error) {
+	st, err := v.xattrStore(i, encrypted, syscall.EPERM)
+	if err != nil {
+		return nil, err
+	}
+	w, ok := st.(store.XattrWriter)
+	if !ok {
+		return nil, syscall.EOPNOTSUPP
+	}
+	return w, nil
+}
+
 // GetXattr returns the value of an extended attribute; ENODATA if there is none.
 func (v *Volume) GetXattr(i *Inode, name string) ([]byte, error) {
 	encrypted, err := namespace(name)
@@ -199,7 +212,7 @@ func (v *Volume) SetXattr(i *Inode, name string, value []byte, flags int) error 
 	if err != nil {
 		return err
 	}
-	st, err := v.xattrStore(i, encrypted, syscall.EPERM)
+	st, err := v.xattrWriter(i, encrypted)
 	if err != nil {
 		return err
 	}
@@ -222,7 +235,7 @@ func (v *Volume) RemoveXattr(i *Inode, name string) error {
 	if err != nil {
 		return err
 	}
-	st, err := v.xattrStore(i, encrypted, syscall.EPERM)
+	st, err := v.xattrWriter(i, encrypted)
 	if err != nil {
 		return err
 	}
