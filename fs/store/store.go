@@ -127,10 +127,10 @@ type FileSystem interface {
 	// have unitSize bytes: a power of two from 512 to BlockSize, which is what
 	// Open takes.
 	OpenUnits(node Node, unitSize int) (File, error)
-	// LookupHash is Lookup where only the hashes of a name are known, as Dirent
-	// has them, and a way to tell it from the others with the same. With hashes
-	// of 0, which is where there are none, all names of the directory are asked.
-	LookupHash(dir Node, hash, minor uint32, match func(name []byte) bool) (Node, Attr, error)
+	// LookupHash is Lookup where of the name only Dirent.Hash is known, and a
+	// way to tell it from the others with the same. With a hash of 0, which is
+	// where there is none, all names of the directory are asked.
+	LookupHash(dir Node, hash uint32, match func(name []byte) bool) (Node, Attr, error)
 }
 
 // Layout says how the data units of a file lie in the store.
