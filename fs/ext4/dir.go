@@ -24,9 +24,16 @@ var dirTypes = [...]uint32{
 // A dirBlock is what holds entries of a directory: a block of it, or a part of
 // its inline data.
 type dirBlock struct {
-	name string // for messages
-	nr   uint64 // in the directory
-	data []byte
+	nr     uint64 // in the directory, or of the part
+	inline bool
+	data   []byte
+}
+
+func (d dirBlock) String() string {
+	if d.inline {
+		return fmt.Sprintf("inline data %d", d.nr)
+	}
+	return fmt.Sprintf("block %d", d.nr)
 }
 
 // ReadDir implements store.Store. What is damaged in a block is an entry with an
@@ -43,7 +50,7 @@ func (s *Store) ReadDir(dir store.Node) ([]store.Dirent, error) {
 	var entries []store.Dirent
 	for b, err := range s.dirBlocks(in) {
 		if err != nil {
-			entries = append(entries, store.Dirent{Lower: b.name, Err: err})
+			entries = append(entries, store.Dirent{Lower: b.String(), Err: err})
 			if !isDamage(err) {
 				return nil, fmt.Errorf("ext4: read directory: %w", err)
 			}
@@ -52,7 +59,7 @@ func (s *Store) ReadDir(dir store.Node) ([]store.Dirent, error) {
 		names := make([]byte, 0, len(b.data)) // the cache keeps its own
 		for e, err := range s.entries(in, b) {
 			if err != nil {
-				entries = append(entries, store.Dirent{Lower: b.name, Err: err})
+				entries = append(entries, store.Dirent{Lower: b.String(), Err: err})
 				break
 			}
 			names = append(names, e.name...)
@@ -105,10 +112,8 @@ func (s *Store) dirBlocks(in *inode) iter.Seq2[dirBlock, error] {
 		for nr := uint64(0); nr < count; {
 			r, err := s.mapBlock(in, nr)
 			if err != nil {
-				// What else it has cannot be found either, or only what a
-				// damaged node of the map leads to is lost; which of them is not
-				// known.
-				yield(dirBlock{name: fmt.Sprintf("blocks from %d on", nr), nr: nr}, err)
+				// How much of the directory is lost by that is not known.
+				yield(dirBlock{nr: nr}, err)
 				return
 			}
 			r.blocks = min(r.blocks, count-nr)
@@ -150,7 +155,7 @@ func (s *Store) dirBlockAt(in *inode, nr uint64) (dirBlock, error) {
 // dirBlock returns a block of a directory that is at a place in the file system.
 // Its checksum is right if it has one.
 func (s *Store) dirBlock(in *inode, nr, physical uint64) (dirBlock, error) {
-	d := dirBlock{name: fmt.Sprintf("block %d", nr), nr: nr}
+	d := dirBlock{nr: nr}
 	b, err := s.cache.block(physical)
 	if err != nil {
 		return d, err
@@ -208,7 +213,7 @@ func (s *Store) entries(in *inode, d dirBlock) iter.Seq2[dirEntry, error] {
 		for offset := 0; offset < len(d.data); {
 			e, problem := s.parseEntry(in, d.data[offset:])
 			if problem != "" {
-				yield(e, in.damaged("directory %s, entry at %d: %s", d.name, offset, problem))
+				yield(e, in.damaged("directory %v, entry at %d: %s", d, offset, problem))
 				return
 			}
 			offset += e.recLen

@@ -116,16 +116,15 @@ func (s *Store) extentBlock(in *inode, nr uint64) (extentNode, error) {
 		return extentNode{}, err
 	}
 	n, problem := parseExtentNode(b.data)
-	if problem == "" {
-		err = b.check(in.ino, checkExtents, func() error {
-			if problem = s.checkExtentBlock(in, n, b.data); problem != "" {
-				return in.damaged("extent block %d: %s", nr, problem)
-			}
-			return nil
-		})
-		return n, err
+	if problem != "" {
+		return n, in.damaged("extent block %d: %s", nr, problem)
 	}
-	return n, in.damaged("extent block %d: %s", nr, problem)
+	return n, b.check(in.ino, checkExtents, func() error {
+		if problem := s.checkExtentBlock(in, n, b.data); problem != "" {
+			return in.damaged("extent block %d: %s", nr, problem)
+		}
+		return nil
+	})
 }
 
 // checkExtentBlock says what is wrong with a node in a block, "" if nothing is.

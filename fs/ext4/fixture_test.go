@@ -127,17 +127,23 @@ func readManifest(t testing.TB, path string) *manifest {
 	return m
 }
 
-// openImage opens an image in memory.
+// openImage opens an image in memory until the test ends.
 func openImage(t testing.TB, img []byte) *ext4.Store {
 	t.Helper()
-	s, err := ext4.Open(bytes.NewReader(img), int64(len(img)), ext4.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openImageUnclosed(t, img)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	return s
+}
+
+func openImageUnclosed(t testing.TB, img []byte) *ext4.Store {
+	t.Helper()
+	s, err := ext4.Open(bytes.NewReader(img), int64(len(img)), ext4.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return s
 }

@@ -49,7 +49,7 @@ func (n indexNode) find(hash uint32) int {
 // parseIndex returns the index node in a block, and verifies its checksum.
 func (s *Store) parseIndex(in *inode, d dirBlock) (indexNode, error) {
 	bad := func(format string, args ...any) (indexNode, error) {
-		return indexNode{}, in.damaged("index in directory "+d.name+": "+format, args...)
+		return indexNode{}, in.damaged("index in directory block %d: "+format, append([]any{d.nr}, args...)...)
 	}
 	var n indexNode
 	start := indexNodeStart

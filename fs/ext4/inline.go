@@ -1,9 +1,6 @@
 package ext4
 
-import (
-	"fmt"
-	"iter"
-)
+import "iter"
 
 // The extended attribute with what of a file's inline data does not fit into
 // i_block.
@@ -40,11 +37,11 @@ func (s *Store) inlineData(in *inode) ([]byte, error) {
 		return nil, err
 	}
 	data := append(append([]byte(nil), head...), tail...)
-	if size := s.size(in); size > int64(len(data)) {
+	size := s.size(in)
+	if size > int64(len(data)) {
 		return nil, in.damaged("size is %d with %d bytes of inline data", size, len(data))
-	} else {
-		return data[:size], nil
 	}
+	return data[:size], nil
 }
 
 // inlineDirBlocks is dirBlocks for a directory with inline data: the number of
@@ -54,11 +51,11 @@ func (s *Store) inlineDirBlocks(in *inode) iter.Seq2[dirBlock, error] {
 	return func(yield func(dirBlock, error) bool) {
 		head, tail, err := s.inlineParts(in)
 		if err != nil {
-			yield(dirBlock{name: "inline data"}, err)
+			yield(dirBlock{inline: true}, err)
 			return
 		}
 		for i, part := range [][]byte{head[parentSize:], tail} {
-			if !yield(dirBlock{name: fmt.Sprintf("inline data, part %d", i), nr: uint64(i), data: part}, nil) {
+			if !yield(dirBlock{nr: uint64(i), inline: true, data: part}, nil) {
 				return
 			}
 		}
