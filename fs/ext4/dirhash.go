@@ -52,13 +52,13 @@ func (s *Store) dirHash(in *inode) (*nameHash, error) {
 	}
 	if in.isFlag(flagIndex) {
 		d, err := s.dirBlockAt(in, 0)
-		if isDamage(err) { // listing says so
-			return nil, nil
-		}
-		if err != nil {
+		switch {
+		case err == nil:
+			return s.nameHash(d.data[indexInfo+4]), nil
+		case !isDamage(err): // which listing says anyway
 			return nil, err
 		}
-		return s.nameHash(d.data[indexInfo+4]), nil
+		return s.nameHash(s.sb.hashVersion), nil
 	}
 	if in.isFlag(flagInline) || s.size(in) == int64(s.dev.blockSize) {
 		return s.nameHash(s.sb.hashVersion), nil

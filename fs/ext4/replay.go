@@ -14,10 +14,11 @@ type replay struct {
 	// The transaction that is being read: what it writes, where its revoke
 	// blocks are in the log, and what is wrong with it, which is no matter if it
 	// was never committed.
-	writes  []journalWrite
-	revokes []uint32
-	damage  error
-	data    []byte // a block of data
+	writes   []journalWrite
+	revokes  []uint32
+	damage   error
+	lastTime uint64 // of the last commit, in seconds
+	data     []byte // a block of data
 }
 
 type journalWrite struct {
@@ -118,7 +119,9 @@ func (r *replay) next(nr uint32) uint32 {
 }
 
 // transactions goes through the log up to its end: a block that is none of the
-// journal's own or does not belong to the transaction that it should.
+// journal's own or does not belong to the transaction that it should. A block
+// that does and has a wrong checksum is damage, as in the kernel, unless it is
+// from before a crash or from an earlier life of the log.
 func (r *replay) transactions() error {
 	b := make([]byte, r.s.dev.blockSize)
 	sequence, at := r.super.sequence, r.super.start
@@ -132,7 +135,7 @@ func (r *replay) transactions() error {
 		switch be.Uint32(b[4:]) {
 		case journalDescriptor:
 			if !r.tailIsRight(b) {
-				return nil
+				return r.brokenDescriptor(at, sequence, left-1)
 			}
 			count, err := r.descriptor(b, at, sequence, left-1)
 			if err != nil {
@@ -149,7 +152,10 @@ func (r *replay) transactions() error {
 			}
 		case journalCommit:
 			if !r.commitIsRight(b) {
-				return nil
+				if r.isOlder(b) {
+					return nil
+				}
+				return damaged(journalName, "block %d, a commit block, has a wrong checksum", at)
 			}
 			if err := r.commit(b); err != nil {
 				return err
@@ -159,6 +165,23 @@ func (r *replay) transactions() error {
 			return nil
 		}
 		at = r.next(at)
+	}
+	return nil
+}
+
+// brokenDescriptor returns the error for a descriptor block with a wrong checksum:
+// nil if the transaction was never committed, as the block may then be half
+// written. How much data follows it is not known.
+func (r *replay) brokenDescriptor(at, sequence, left uint32) error {
+	for broken := at; left > 0; left-- {
+		at = r.next(at)
+		b, err := r.read(at, r.data)
+		if err != nil {
+			return err
+		}
+		if be.Uint32(b) == journalMagic && be.Uint32(b[4:]) == journalCommit && be.Uint32(b[8:]) == sequence && r.commitIsRight(b) {
+			return damaged(journalName, "block %d, a descriptor, has a wrong checksum", broken)
+		}
 	}
 	return nil
 }
@@ -179,15 +202,27 @@ func (r *replay) tailIsRight(b []byte) bool {
 	return crc32c(crc32c(r.seed, b[:tail]), []byte{0, 0, 0, 0}) == be.Uint32(b[tail:])
 }
 
-// commitIsRight verifies the checksum of a commit block.
+// commitIsRight verifies the checksum of a commit block, of which only the first
+// sector may have been written.
 func (r *replay) commitIsRight(b []byte) bool {
 	if !r.super.hasChecksums() {
 		return true
 	}
-	const at = 16 // h_chksum
-	sum := crc32c(crc32c(r.seed, b[:at]), []byte{0, 0, 0, 0})
-	return crc32c(sum, b[at+4:]) == be.Uint32(b[at:])
+	const at, end = 16, 60 // of h_chksum, and of the fields
+	head := crc32c(crc32c(r.seed, b[:at]), []byte{0, 0, 0, 0})
+	head = crc32c(head, b[at+4:end])
+	stored := be.Uint32(b[at:])
+	return stored == crc32c(head, b[end:]) || stored == crc32c(head, make([]byte, len(b)-end))
 }
+
+// isOlder reports whether a commit block is from before the last one, by its
+// time.
+func (r *replay) isOlder(b []byte) bool {
+	return be.Uint64(b[commitTime:]) < r.lastTime
+}
+
+// commitTime is the offset of the seconds in a commit block.
+const commitTime = 48
 
 // descriptor takes the writes from a descriptor block at a position of the log,
 // and returns how many there are. The data follows it, in at most left blocks.
@@ -240,12 +275,13 @@ func (r *replay) checkData(t journalTag, physical uint64, sequence uint32) error
 	return nil
 }
 
-// commit ends a transaction. buf is for reading blocks to. A revoke is for what
-// this and earlier transactions have written.
+// commit ends a transaction. buf is its commit block, and then for reading other
+// blocks to. A revoke is for what this and earlier transactions have written.
 func (r *replay) commit(buf []byte) error {
 	if r.damage != nil {
 		return r.damage
 	}
+	r.lastTime = be.Uint64(buf[commitTime:])
 	for _, w := range r.writes {
 		r.replayed[w.block] = w.to
 	}
