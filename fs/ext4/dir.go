@@ -123,12 +123,12 @@ func (s *Store) dirBlocks(in *inode) iter.Seq2[dirBlock, error] {
 			}
 			for i := range r.blocks {
 				physical := r.physical + i
-				b, err := s.dirBlock(in, nr, physical)
-				if err == nil && seen[physical] {
-					err = in.damaged("block %d of the directory is its block %d once more", physical, nr)
+				if seen[physical] {
+					yield(dirBlock{nr: nr}, in.damaged("directory block %d is block %d, as another one is", nr, physical))
+					return
 				}
 				seen[physical] = true
-				if !yield(b, err) {
+				if !yield(s.dirBlock(in, nr, physical)) {
 					return
 				}
 				nr++
