@@ -24,7 +24,7 @@ SUMMARY = | $(GO) run ./test/summary
 # about the kernel's FUSE, which a user-mode emulator does not have.
 ARM64_PACKAGES = ./cpufeat/... ./keys/... ./decrypt/... ./workqueue/... ./fs/...
 
-.PHONY: all build setup test race demo lint check-arm64 install install-mount-helper clean
+.PHONY: all build setup test race demo lint check-arm64 check-amd64 install install-mount-helper clean
 
 all: build
 
@@ -62,7 +62,24 @@ lint:
 check-arm64:
 	test/scripts/setup.sh test
 	$(GO) test -tags purego $(TESTFLAGS) ./cpufeat/... ./keys/... ./decrypt/... $(SUMMARY)
+	ENCFS_REQUIRE_DRIVERS=xts-aes-ce,hctr2-ce,adiantum-neon-ce,adiantum-neon \
 	CGO_ENABLED=0 GOARCH=arm64 $(GO) test -exec qemu-aarch64-static $(TESTFLAGS) $(ARM64_PACKAGES) $(SUMMARY)
+
+# check-amd64 runs the drivers of CPUs that this machine may not be, each under an
+# emulator that has what its CPU has and no more. A driver that is named here and
+# does not run is a failure.
+check-amd64:
+	test/scripts/setup.sh test
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; \
+	CGO_ENABLED=0 GOARCH=amd64 $(GO) test -c -o "$$dir/decrypt.test" ./decrypt; \
+	emulate() { \
+		echo "decrypt on $$1: requires $$2"; \
+		(cd decrypt && ENCFS_REQUIRE_DRIVERS=$$2 qemu-x86_64-static -cpu "$$1" "$$dir/decrypt.test" \
+			2> >(grep -v "TCG doesn't support" >&2)); \
+	}; \
+	emulate Conroe xts-aes-bs-ssse3; \
+	emulate Westmere xts-aes-aesni,xts-aes-bs-ssse3,hctr2-aesni; \
+	emulate Haswell xts-aes-aesni-avx,xts-aes-bs-avx2,adiantum-avx2-aesni,adiantum-avx2,hctr2-aesni
 
 install: build
 	install -D -m 755 encfs $(DESTDIR)$(PREFIX)/bin/encfs

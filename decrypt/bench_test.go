@@ -24,3 +24,23 @@ func BenchmarkDecrypt(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkDecryptUnits decrypts 64 KiB in data units of some sizes, as Contents
+// has it done.
+func BenchmarkDecryptUnits(b *testing.B) {
+	for _, d := range runnableDrivers() {
+		s := shapes[d.Algorithm]
+		c := unitsOf(newTestCipher(b, d, randBytes(testRand(6), s.keySizes[len(s.keySizes)-1])), s.ivSize)
+		const size = 64 << 10
+		for _, n := range []int{512, 4096} {
+			b.Run(fmt.Sprintf("%s/%d", d.Name, n), func(b *testing.B) {
+				data, ivs := make([]byte, size), make([]byte, size/n*s.ivSize)
+				b.SetBytes(size)
+				b.ReportAllocs()
+				for b.Loop() {
+					c.DecryptUnits(data, data, n, ivs)
+				}
+			})
+		}
+	}
+}

@@ -8,8 +8,10 @@ import (
 	"encfs/keys"
 )
 
-// maxIVSize is the greatest IVSize of a mode, in bytes.
-const maxIVSize = 32
+const (
+	maxIVSize    = 32 // the greatest IVSize of a mode, in bytes
+	unitsPerCall = 32 // how many data units a cipher gets at once, at most
+)
 
 // ErrAlgorithm means that a driver is not one for the mode of a key.
 var ErrAlgorithm = errors.New("driver of another algorithm")
@@ -17,7 +19,7 @@ var ErrAlgorithm = errors.New("driver of another algorithm")
 // Contents encrypts and decrypts the data units of one inode. It is safe for
 // concurrent use.
 type Contents struct {
-	cipher   Cipher
+	cipher   UnitsCipher
 	key      *keys.FileKey // for its IVs
 	unitSize int
 	ivSize   int
@@ -37,7 +39,8 @@ func NewContents(k *keys.FileKey, d Driver, unitSize int) (*Contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Contents{cipher: c, key: k, unitSize: unitSize, ivSize: k.Mode().IVSize()}, nil
+	ivSize := k.Mode().IVSize()
+	return &Contents{cipher: unitsOf(c, ivSize), key: k, unitSize: unitSize, ivSize: ivSize}, nil
 }
 
 // newCipher returns d's cipher with the key k.
@@ -64,31 +67,39 @@ func (c *Contents) UnitSize() int { return c.unitSize }
 // For whole units it does what fscrypt_decrypt_pagecache_blocks does in
 // fs/crypto/crypto.c. A kernel has no shorter ones.
 func (c *Contents) DecryptUnits(dst, src []byte, first uint64) {
-	c.eachUnit(c.cipher.Decrypt, dst, src, first)
+	c.transform(c.cipher.DecryptUnits, dst, src, first)
 }
 
 // EncryptUnits is the inverse of DecryptUnits and takes the same arguments.
 func (c *Contents) EncryptUnits(dst, src []byte, first uint64) {
-	c.eachUnit(c.cipher.Encrypt, dst, src, first)
+	c.transform(c.cipher.EncryptUnits, dst, src, first)
 }
 
-// ivs keeps buffers for IVs, which passing to a Cipher would otherwise allocate
+// ivs keeps buffers for IVs, which passing to a cipher would otherwise allocate
 // at each call.
-var ivs = sync.Pool{New: func() any { return new([maxIVSize]byte) }}
+var ivs = sync.Pool{New: func() any { return new([unitsPerCall * maxIVSize]byte) }}
 
-func (c *Contents) eachUnit(transform func(dst, src, iv []byte), dst, src []byte, first uint64) {
+// transform has units, a method of the cipher, process the data some units at a
+// time.
+func (c *Contents) transform(units func(dst, src []byte, unitSize int, ivs []byte), dst, src []byte, first uint64) {
 	checkBuffers(dst, src)
 	if len(src)%blockSize != 0 {
 		panic(fmt.Sprintf("decrypt: data units of %d bytes in all", len(src)))
 	}
-	buf := ivs.Get().(*[maxIVSize]byte)
-	iv := buf[:c.ivSize]
-	for unit := first; len(src) > 0; unit++ {
-		n := min(len(src), c.unitSize)
-		c.key.PutIV(iv, unit)
-		transform(dst[:n], src[:n], iv)
+	buf := ivs.Get().(*[unitsPerCall * maxIVSize]byte)
+	used := 0
+	for unit := first; len(src) > 0; {
+		n := min(len(src), unitsPerCall*c.unitSize)
+		end := 0
+		for i := 0; i < n; i += c.unitSize {
+			c.key.PutIV(buf[end:end+c.ivSize], unit)
+			end += c.ivSize
+			unit++
+		}
+		units(dst[:n], src[:n], c.unitSize, buf[:end])
 		dst, src = dst[n:], src[n:]
+		used = max(used, end)
 	}
-	clear(buf[:])
+	clear(buf[:used])
 	ivs.Put(buf)
 }

@@ -73,11 +73,7 @@ func TestContract(t *testing.T) {
 	const guard = 64
 	forEachKeySize(t, func(t *testing.T, d Driver, s shape, key []byte) {
 		r := testRand(1)
-		generic, err := Lookup(d.Algorithm, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		reference := newTestCipher(t, generic, key)
+		reference := newTestCipher(t, mustLookupGeneric(t, d.Algorithm), key)
 		c := newTestCipher(t, d, key)
 		for _, n := range s.lengths() {
 			iv := randBytes(r, s.ivSize)
@@ -319,17 +315,92 @@ func FuzzRoundTrip(f *testing.F) {
 		got, want := bytes.Clone(data), make([]byte, len(data))
 		c := newTestCipher(t, d, key)
 		c.Encrypt(got, got, iv)
-		generic, err := Lookup(d.Algorithm, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		newTestCipher(t, generic, key).Encrypt(want, data, iv)
+		newTestCipher(t, mustLookupGeneric(t, d.Algorithm), key).Encrypt(want, data, iv)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s Encrypt:\n got %x\nwant %x", d.Name, got, want)
 		}
 		c.Decrypt(got, got, iv)
 		if !bytes.Equal(got, data) {
 			t.Errorf("%s Decrypt:\n got %x\nwant %x", d.Name, got, data)
+		}
+	})
+}
+
+func TestUnitsMistakes(t *testing.T) {
+	forEachKeySize(t, func(t *testing.T, d Driver, s shape, key []byte) {
+		c := unitsOf(newTestCipher(t, d, key), s.ivSize)
+		memory, ivs := make([]byte, 256), make([]byte, 4*s.ivSize)
+		type mistake struct {
+			name     string
+			dst, src []byte
+			unitSize int
+			ivs      []byte
+		}
+		mistakes := []mistake{
+			{"no data", memory[:0], memory[:0], 32, nil},
+			{"no data but an IV", memory[:0], memory[:0], 32, ivs[:s.ivSize]},
+			{"units of no bytes", memory[:32], memory[:32], 0, ivs[:s.ivSize]},
+			{"units of -32 bytes", memory[:32], memory[:32], -32, ivs[:s.ivSize]},
+			{"units of 15 bytes", memory[:45], memory[:45], 15, ivs[:3*s.ivSize]},
+			{"last unit of 8 bytes", memory[:40], memory[:40], 32, ivs[:2*s.ivSize]},
+			{"an IV short", memory[:64], memory[:64], 32, ivs[:s.ivSize]},
+			{"an IV too many", memory[:64], memory[:64], 32, ivs[:3*s.ivSize]},
+			{"part of an IV", memory[:64], memory[:64], 32, ivs[:2*s.ivSize-1]},
+			{"short dst", memory[:32], memory[:64], 32, ivs[:2*s.ivSize]},
+			{"overlap by a unit", memory[32:96], memory[:64], 32, ivs[:2*s.ivSize]},
+		}
+		if _, ok := c.(unitByUnit); s.multiple > 1 && !ok {
+			mistakes = append(mistakes,
+				mistake{"units of 40 bytes", memory[:80], memory[:80], 40, ivs[:2*s.ivSize]},
+				mistake{"last unit of 24 bytes", memory[:56], memory[:56], 32, ivs[:2*s.ivSize]})
+		}
+		for _, m := range mistakes {
+			wantPanic(t, "EncryptUnits: "+m.name, func() { c.EncryptUnits(m.dst, m.src, m.unitSize, m.ivs) })
+			wantPanic(t, "DecryptUnits: "+m.name, func() { c.DecryptUnits(m.dst, m.src, m.unitSize, m.ivs) })
+		}
+		if len(bytes.Trim(memory, "\x00")) != 0 {
+			t.Error("a call that panicked wrote data")
+		}
+	})
+}
+
+func TestUnitsAllocateNothing(t *testing.T) {
+	forEachKeySize(t, func(t *testing.T, d Driver, s shape, key []byte) {
+		c := unitsOf(newTestCipher(t, d, key), s.ivSize)
+		data, ivs := make([]byte, 3*512+16), make([]byte, 4*s.ivSize)
+		if got := testing.AllocsPerRun(10, func() { c.EncryptUnits(data, data, 512, ivs) }); got != 0 {
+			t.Errorf("EncryptUnits: %v allocations", got)
+		}
+		if got := testing.AllocsPerRun(10, func() { c.DecryptUnits(data, data, 512, ivs) }); got != 0 {
+			t.Errorf("DecryptUnits: %v allocations", got)
+		}
+	})
+}
+
+// FuzzUnits has any driver process several data units in a call: the result is that
+// of the portable driver for each of them.
+func FuzzUnits(f *testing.F) {
+	for i := range Drivers() {
+		f.Add(uint8(i), uint8(0), uint8(1), []byte("a key"), []byte("IVs"), []byte("data of more than two units, each of which has two blocks, and one block in the last"))
+	}
+	f.Fuzz(func(t *testing.T, driver, keySize, unitBlocks uint8, key, ivs, data []byte) {
+		runnable := runnableDrivers()
+		d := runnable[int(driver)%len(runnable)]
+		s := shapes[d.Algorithm]
+		key = resize(key, s.keySizes[int(keySize)%len(s.keySizes)])
+		data = resize(data, max(len(data)/16*16, 16))
+		unitSize := 16 * (1 + int(unitBlocks))
+		ivs = resize(ivs, (len(data)+unitSize-1)/unitSize*s.ivSize)
+		got, want := make([]byte, len(data)), make([]byte, len(data))
+		c := unitsOf(newTestCipher(t, d, key), s.ivSize)
+		c.EncryptUnits(got, data, unitSize, ivs)
+		unitByUnit{newTestCipher(t, mustLookupGeneric(t, d.Algorithm), key), s.ivSize}.EncryptUnits(want, data, unitSize, ivs)
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s EncryptUnits:\n got %x\nwant %x", d.Name, got, want)
+		}
+		c.DecryptUnits(got, got, unitSize, ivs)
+		if !bytes.Equal(got, data) {
+			t.Errorf("%s DecryptUnits:\n got %x\nwant %x", d.Name, got, data)
 		}
 	})
 }

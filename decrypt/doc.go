@@ -21,8 +21,9 @@
 // None of this authenticates. A wrong key or damaged ciphertext gives garbage,
 // never an error, and whoever can write ciphertext can change what is read.
 //
-// The portable drivers neither branch on nor index memory by keys or data, except
-// that they take AES from crypto/aes, which on CPUs without AES instructions uses
-// lookup tables. Adiantum spends one AES block on a data unit and is the
-// algorithm meant for such CPUs.
+// No driver branches on or indexes memory by keys or data, except that the portable
+// ones of AES modes take AES from crypto/aes, which on CPUs without AES instructions
+// uses lookup tables. For those CPUs there are bit-sliced drivers, "xts-aes-bs-ssse3"
+// and "xts-aes-bs-avx2"; and Adiantum, the algorithm meant for them, has an AES of
+// its own.
 package decrypt

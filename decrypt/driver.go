@@ -12,13 +12,24 @@ import (
 type Driver struct {
 	Algorithm string      // as the Linux crypto API names it, such as "xts(aes)"
 	Name      string      // unique, such as "xts-aes-generic"
-	Priority  int         // the higher, the better; 100 for the portable drivers
+	Priority  int         // the higher, the better, but see PriorityOn; 100 for the portable drivers
 	Needs     cpufeat.Set // features without which New must not be called
 
 	// New returns a Cipher for a key of a length that the algorithm takes; the
 	// error for others is an ErrKeySize. It keeps no reference to key. It is safe
 	// for concurrent use.
 	New func(key []byte) (Cipher, error)
+}
+
+// PriorityOn returns the driver's priority on a CPU with the features have, which is
+// Priority unless the driver uses ZMM registers and cpufeat.PreferYMM advises
+// against them: then it is 1, so that every other driver goes before it. The
+// kernel does the same: register_avx_algs in arch/x86/crypto/aesni-intel_glue.c.
+func (d Driver) PriorityOn(have cpufeat.Set) int {
+	if d.Needs.Has(cpufeat.AVX512F) && have.Has(cpufeat.PreferYMM) {
+		return 1
+	}
+	return d.Priority
 }
 
 // ErrNoDriver means that there is no driver for an algorithm, or of a name.
@@ -43,7 +54,7 @@ func Drivers() []Driver { return slices.Concat(assemblyDrivers, genericDrivers) 
 func Lookup(algorithm string, have cpufeat.Set) (Driver, error) {
 	var best Driver
 	for _, d := range Drivers() {
-		if d.Algorithm == algorithm && have.Has(d.Needs) && d.Priority > best.Priority {
+		if d.Algorithm == algorithm && have.Has(d.Needs) && d.PriorityOn(have) > best.PriorityOn(have) {
 			best = d
 		}
 	}

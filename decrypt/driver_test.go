@@ -13,10 +13,10 @@ import (
 // forEachDriver runs f as a subtest for each driver of the algorithm, or for each
 // one at all if algorithm is "". A driver that the CPU cannot run is skipped; it
 // fails instead if ENCFS_REQUIRE_DRIVERS, a list of names separated by commas,
-// contains it.
+// contains it. TestRequiredDrivers sees to it that the list names drivers.
 func forEachDriver(t *testing.T, algorithm string, f func(t *testing.T, d Driver)) {
 	t.Helper()
-	required := strings.Split(os.Getenv("ENCFS_REQUIRE_DRIVERS"), ",")
+	required := requiredDrivers()
 	found := false
 	for _, d := range Drivers() {
 		if algorithm != "" && d.Algorithm != algorithm {
@@ -51,6 +51,16 @@ func newTestCipher(t testing.TB, d Driver, key []byte) Cipher {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// mustLookupGeneric returns the portable driver of an algorithm.
+func mustLookupGeneric(t testing.TB, algorithm string) Driver {
+	t.Helper()
+	d, err := Lookup(algorithm, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
 }
 
 func mustLookupName(t testing.TB, name string) Driver {
@@ -109,6 +119,39 @@ func TestLookup(t *testing.T) {
 	for _, name := range []string{"", "xts(aes)", "xts-aes"} {
 		if d, err := LookupName(name); !errors.Is(err, ErrNoDriver) {
 			t.Errorf("LookupName(%q): got %q, %v, want ErrNoDriver", name, d.Name, err)
+		}
+	}
+}
+
+// With advice against ZMM registers, a driver that uses them is the last resort.
+func TestPreferYMM(t *testing.T) {
+	for _, d := range Drivers() {
+		if got := d.PriorityOn(d.Needs); got != d.Priority {
+			t.Errorf("%s: priority %d without advice, want %d", d.Name, got, d.Priority)
+		}
+		want := d.Priority
+		if d.Needs.Has(cpufeat.AVX512F) {
+			want = 1
+		}
+		have := d.Needs | cpufeat.PreferYMM
+		if got := d.PriorityOn(have); got != want {
+			t.Errorf("%s: priority %d with advice against ZMM, want %d", d.Name, got, want)
+		}
+		best, err := Lookup(d.Algorithm, have)
+		if err != nil || best.Needs.Has(cpufeat.AVX512F) {
+			t.Errorf("Lookup(%q, %v): got %s, %v", d.Algorithm, have, best.Name, err)
+		}
+	}
+}
+
+func requiredDrivers() []string {
+	return strings.FieldsFunc(os.Getenv("ENCFS_REQUIRE_DRIVERS"), func(r rune) bool { return r == ',' })
+}
+
+func TestRequiredDrivers(t *testing.T) {
+	for _, name := range requiredDrivers() {
+		if _, err := LookupName(name); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -134,29 +134,37 @@ func TestXTS128Vectors(t *testing.T) {
 
 // The stream of HCTR2 on its own finds faults that its two hashes would blur.
 func TestXCTRVectors(t *testing.T) {
-	for _, v := range loadVectors[struct{ Key, Nonce, Plaintext, Ciphertext hexBytes }](t, "xctr.json") {
-		t.Run(fmt.Sprintf("%dbytes", len(v.Plaintext)), func(t *testing.T) {
-			c := newTestCipher(t, mustLookupName(t, "hctr2-generic"), v.Key).(*hctr2Generic)
-			got := bytes.Clone(v.Plaintext)
-			xctr(c.block, got, got, loadBlock(v.Nonce), make([]byte, blockSize))
-			if !bytes.Equal(got, v.Ciphertext) {
-				t.Errorf("xctr:\n got %x\nwant %x", got, v.Ciphertext)
-			}
-		})
-	}
+	vectors := loadVectors[struct{ Key, Nonce, Plaintext, Ciphertext hexBytes }](t, "xctr.json")
+	forEachDriver(t, "hctr2(aes)", func(t *testing.T, d Driver) {
+		for _, v := range vectors {
+			t.Run(fmt.Sprintf("%dbytes", len(v.Plaintext)), func(t *testing.T) {
+				c := newTestCipher(t, d, v.Key).(*hctr2)
+				got := bytes.Clone(v.Plaintext)
+				c.xctr(got, got, loadBlock(v.Nonce), make([]byte, blockSize))
+				if !bytes.Equal(got, v.Ciphertext) {
+					t.Errorf("xctr:\n got %x\nwant %x", got, v.Ciphertext)
+				}
+			})
+		}
+	})
 }
 
 // So does the hash of Adiantum.
 func TestNHPoly1305Vectors(t *testing.T) {
-	for _, v := range loadVectors[struct{ Key, Message, Hash hexBytes }](t, "nhpoly1305.json") {
-		t.Run(fmt.Sprintf("%dbytes", len(v.Message)), func(t *testing.T) {
-			keys := new(adiantumKeys)
-			keys.message.SetBytes(v.Key[:poly1305.KeySize])
-			keys.nh.SetBytes(v.Key[poly1305.KeySize:])
-			got := (&adiantumGeneric{keys}).hashMessage(v.Message).bytes()
-			if !bytes.Equal(got[:], v.Hash) {
-				t.Errorf("hash:\n got %x\nwant %x", got, v.Hash)
-			}
-		})
-	}
+	vectors := loadVectors[struct{ Key, Message, Hash hexBytes }](t, "nhpoly1305.json")
+	forEachDriver(t, "adiantum(xchacha12,aes)", func(t *testing.T, d Driver) {
+		parts := partsOf(t, d)
+		for _, v := range vectors {
+			t.Run(fmt.Sprintf("%dbytes", len(v.Message)), func(t *testing.T) {
+				keys := new(adiantumKeys)
+				keys.message.SetBytes(v.Key[:poly1305.KeySize])
+				keys.nh.SetBytes(v.Key[poly1305.KeySize:])
+				parts.setKeys(keys)
+				got := parts.hashMessage(v.Message).bytes()
+				if !bytes.Equal(got[:], v.Hash) {
+					t.Errorf("hash:\n got %x\nwant %x", got, v.Hash)
+				}
+			})
+		}
+	})
 }

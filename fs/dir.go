@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -67,16 +68,36 @@ func (f *FS) FsyncDir(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 // h.mu is held.
 func (f *FS) list(h *dirHandle, dir *Inode, off uint64) ([]DirEntry, error) {
 	if off == 0 || h.entries == nil {
-		entries, err := f.v.ReadDir(dir)
+		entries, err := f.entries(dir)
 		if err != nil {
 			return nil, err
 		}
-		h.entries = append([]DirEntry{{Name: ".", Type: store.ModeDir}, {Name: "..", Type: store.ModeDir}}, entries...)
+		h.entries = entries
 	}
 	if off >= uint64(len(h.entries)) {
 		return nil, nil
 	}
 	return h.entries[off:], nil
+}
+
+// entries reads a directory. The inode numbers are those that Attr tells, except
+// that a mount point has the one of the directory below, as elsewhere, and that
+// the number of ".." is left to the kernel.
+func (f *FS) entries(dir *Inode) ([]DirEntry, error) {
+	a, err := f.v.Attr(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.v.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		entries[i].Ino = f.ino(a.Dev, entries[i].Ino)
+	}
+	return slices.Insert(entries, 0,
+		DirEntry{Name: ".", Type: store.ModeDir, Ino: f.ino(a.Dev, a.Ino)},
+		DirEntry{Name: "..", Type: store.ModeDir}), nil
 }
 
 func (f *FS) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {

@@ -10,8 +10,12 @@ import (
 	"encfs/keys"
 )
 
-// unitSize is the data unit size of a volume, in bytes.
-const unitSize = 4096
+// unitSize is the data unit size of a volume, in bytes, and unitShift its binary
+// logarithm.
+const (
+	unitShift = 12
+	unitSize  = 1 << unitShift
+)
 
 // Open opens a regular file for ReadAt and, with write set, for WriteAt,
 // Truncate and the like. All openings of an inode share one file of the store.
@@ -40,7 +44,7 @@ func (v *Volume) isFile(i *Inode, write bool) error {
 
 // open is Open with i.mu held.
 func (v *Volume) open(i *Inode, write bool) error {
-	if i.file == nil || write && !i.writable {
+	if i.file == nil || write && i.writer == nil {
 		f, err := v.store.Open(i.node, write)
 		if err != nil {
 			return v.report(err)
@@ -54,16 +58,41 @@ func (v *Volume) open(i *Inode, write bool) error {
 	return nil
 }
 
+// created makes f, which Create of the store returned, the open file of its
+// inode.
+func (v *Volume) created(i *Inode, f store.FileWriter) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.file != nil { // somebody found and opened it already
+		f.Close()
+		return v.open(i, true)
+	}
+	// Or opened it, wrote to it and closed it, of which f knows nothing.
+	err := f.Reload()
+	if err == nil {
+		err = v.setFile(i, f, true)
+	}
+	if err != nil {
+		f.Close()
+		return v.report(err)
+	}
+	i.opens++
+	return nil
+}
+
 // setFile makes f the open file of an inode, with the cipher for its contents,
 // in place of the one that it had. i.mu is held.
-func (v *Volume) setFile(i *Inode, f store.File, writable bool) error {
+func (v *Volume) setFile(i *Inode, f store.File, write bool) error {
 	if err := v.setContents(i, f.Context()); err != nil {
 		return err
 	}
 	if i.file != nil {
 		i.file.Close()
 	}
-	i.file, i.writable = f, writable
+	i.file, i.writer = f, nil
+	if write {
+		i.writer = f.(store.FileWriter)
+	}
 	return nil
 }
 
@@ -102,7 +131,7 @@ func (i *Inode) close() error {
 		return nil
 	}
 	f := i.file
-	i.file, i.writable = nil, false
+	i.file, i.writer = nil, nil
 	return f.Close()
 }
 
@@ -118,23 +147,31 @@ func (v *Volume) reload(i *Inode) error {
 	return v.setContents(i, i.file.Context())
 }
 
-// newContext returns a context with the policy of the root and a new nonce.
-func (v *Volume) newContext() []byte {
-	c := keys.Context{Policy: v.policy}
+// newContext returns a context with a new nonce.
+func newContext(p keys.Policy) []byte {
+	c := keys.Context{Policy: p}
 	rand.Read(c.Nonce[:])
 	return c.Marshal()
 }
 
 // Sync returns when the contents of an open file are on stable storage; with
-// dataOnly, times and the like need not be.
+// dataOnly, times and the like need not be. As fsync(2) does, it covers what
+// anybody has written, even if the file is open for reading only.
 func (v *Volume) Sync(i *Inode, dataOnly bool) error {
-	i.mu.RLock()
-	defer i.mu.RUnlock()
-	f, ok := i.file.(store.FileWriter)
-	if !ok || !i.writable {
-		return nil // opened for reading only: nothing of it is pending
+	if v.writer == nil {
+		return nil
 	}
-	return f.Sync(dataOnly)
+	i.mu.RLock()
+	if i.writer == nil {
+		i.mu.RUnlock()
+		if err := v.Open(i, true); err != nil {
+			return err
+		}
+		defer v.CloseFile(i)
+		i.mu.RLock()
+	}
+	defer i.mu.RUnlock()
+	return v.report(i.writer.Sync(dataOnly))
 }
 
 // Seek finds the next data or hole in an open file, as lseek(2) does.

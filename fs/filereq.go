@@ -27,8 +27,12 @@ func (f *FS) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.St
 	return fuse.OK
 }
 
+// Release answers to nobody, so that an error, as network file systems tell it
+// last, goes to the log.
 func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
-	f.v.CloseFile(f.inode(in.NodeId))
+	if err := f.v.CloseFile(f.inode(in.NodeId)); err != nil {
+		f.v.opts.Log.Error("closing a file failed, perhaps with data not written", "error", err)
+	}
 }
 
 func (f *FS) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {

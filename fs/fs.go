@@ -107,19 +107,20 @@ func (f *FS) Forget(number, n uint64) {
 
 // ino returns the inode number that programs see: the store's own. Those of
 // other devices than the root's, where something is mounted inside the tree, get
-// a number of the device in the upper bits.
-func (f *FS) ino(a *Attr) uint64 {
-	if a.Dev == f.rootDev {
-		return a.Ino
+// a number of the device in the upper bits. Few file systems use those; where one
+// does, two objects may show the same number.
+func (f *FS) ino(dev, ino uint64) uint64 {
+	if dev == f.rootDev {
+		return ino
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	d, ok := f.devs[a.Dev]
+	d, ok := f.devs[dev]
 	if !ok {
 		d = uint64(len(f.devs)) + 1
-		f.devs[a.Dev] = d
+		f.devs[dev] = d
 	}
-	return a.Ino ^ d<<48
+	return ino ^ d<<48
 }
 
 // entry fills the reply that introduces an inode to the kernel.
@@ -133,7 +134,7 @@ func (f *FS) entry(i *Inode, a *Attr, out *fuse.EntryOut) {
 
 func (f *FS) attr(a *Attr, out *fuse.Attr) {
 	*out = fuse.Attr{
-		Ino:     f.ino(a),
+		Ino:     f.ino(a.Dev, a.Ino),
 		Size:    uint64(a.Size),
 		Blocks:  uint64(a.Blocks),
 		Mode:    a.Mode,

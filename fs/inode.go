@@ -23,9 +23,9 @@ type Inode struct {
 	// units are read, for writing while they, the size or the fields below
 	// change.
 	mu       sync.RWMutex
-	file     store.File // nil: not open
-	writable bool       // file is a store.FileWriter
-	opens    int        // Open calls without their CloseFile
+	file     store.File       // nil: not open
+	writer   store.FileWriter // file, if it is open for writing, else nil
+	opens    int              // Open calls without their CloseFile
 	contents *decrypt.Contents
 	context  string // the stored context that contents is for
 }
@@ -55,26 +55,41 @@ func (v *Volume) inode(node store.Node, mode uint32) *Inode {
 }
 
 // Release gives back n references to an inode and reports whether they were the
-// last. The caller must not use the inode afterwards if they were its last.
+// last; the caller must not use the inode afterwards. It panics if there are not
+// so many.
 func (v *Volume) Release(i *Inode, n uint64) bool {
 	if i == v.root {
 		return false
 	}
-	v.mu.Lock()
-	if n > i.refs {
-		n = i.refs
-	}
-	i.refs -= n
-	last := i.refs == 0
-	if last {
-		delete(v.inodes, i.node)
-	}
-	v.mu.Unlock()
+	last := v.unref(i, n)
 	if last {
 		i.closeForGood()
 	}
 	v.store.Release(i.node, n)
 	return last
+}
+
+// unref takes references off an inode, and the inode out of the table when it
+// has none left.
+func (v *Volume) unref(i *Inode, n uint64) (last bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if n > i.refs {
+		panic("fs: more references to an inode released than taken")
+	}
+	i.refs -= n
+	if i.refs > 0 {
+		return false
+	}
+	delete(v.inodes, i.node)
+	return true
+}
+
+// isOpen reports whether an inode is a file that is open.
+func (i *Inode) isOpen() bool {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	return i.file != nil
 }
 
 // closeForGood closes a file that is still open, as it is when a mount ends
@@ -84,6 +99,6 @@ func (i *Inode) closeForGood() {
 	defer i.mu.Unlock()
 	if i.file != nil {
 		i.file.Close()
-		i.file, i.opens = nil, 0
+		i.file, i.writer, i.opens = nil, nil, 0
 	}
 }

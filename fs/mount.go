@@ -22,9 +22,7 @@ const maxBackground = 64
 // MountOptions says how a volume is mounted. Permissions are always checked by
 // the kernel (default_permissions).
 type MountOptions struct {
-	ReadOnly   bool
 	AllowOther bool     // other users than the mounting one may use it
-	Debug      bool     // log every request
 	Source     string   // what /proc/mounts shows as the device
 	Options    []string // more options of mount(2) or fusermount3, such as noexec
 }
@@ -44,7 +42,7 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
 	options := append([]string{"default_permissions"}, o.Options...)
-	if o.ReadOnly || v.ReadOnly() {
+	if v.ReadOnly() {
 		options = append(options, "ro")
 	}
 	log := v.opts.Log
@@ -64,7 +62,6 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		// the place of the umask, which therefore is left to us.
 		EnableAcl:         true,
 		ExtraCapabilities: fuse.CAP_DONT_MASK,
-		Debug:             o.Debug,
 		Logger:            slog.NewLogLogger(log.Handler(), slog.LevelInfo),
 		PanicHandler: func(p any) fuse.Status {
 			log.Error("panic in a request", "value", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -80,7 +77,9 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		srv.Serve()
 	}()
 	if err := srv.WaitMount(); err != nil {
-		srv.Unmount()
+		if srv.Unmount() == nil {
+			s.Wait()
+		}
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
 	return s, nil

@@ -8,6 +8,7 @@ import (
 
 	"encfs/decrypt"
 	"encfs/fs/store"
+	"encfs/keys"
 )
 
 // A DirEntry is an entry of a directory under its plain name.
@@ -50,10 +51,15 @@ func (v *Volume) entry(dir *Inode, e DirEntry) (*Inode, Attr, error) {
 	return v.lookup(dir, e.sealed)
 }
 
-// found returns the inode of a node that was looked up.
+// found returns the inode of a node that was looked up, with one reference more.
 func (v *Volume) found(node store.Node, attr Attr) (*Inode, Attr, error) {
 	i := v.inode(node, attr.Mode)
-	attr, err := v.plainAttr(i, attr)
+	var err error
+	if i.isOpen() {
+		attr, err = v.Attr(i) // the size may have been one in the middle of a change
+	} else {
+		attr, err = v.plainAttr(i, attr)
+	}
 	if err != nil {
 		v.Release(i, 1)
 		return nil, Attr{}, err
@@ -99,14 +105,11 @@ func join(dir, lower string) string {
 
 // Attr returns the attributes of an inode.
 func (v *Volume) Attr(i *Inode) (Attr, error) {
-	if i.typ == store.ModeRegular && !v.opts.Shared {
-		i.mu.RLock()
-		f := i.file
-		if f != nil {
-			defer i.mu.RUnlock()
-			return f.Attr()
-		}
-		i.mu.RUnlock()
+	// Not while the contents change: the store may go through other sizes.
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	if i.file != nil {
+		return i.file.Attr()
 	}
 	attr, err := v.store.Attr(i.node)
 	if err != nil {
@@ -194,31 +197,38 @@ func (v *Volume) Create(dir *Inode, name string, mode uint32, owner Owner) (*Ino
 		return nil, Attr{}, v.report(err)
 	}
 	i := v.inode(node, attr.Mode)
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.file != nil { // somebody found and opened it already
-		f.Close()
-		if err := v.open(i, true); err != nil {
-			v.Release(i, 1)
-			return nil, Attr{}, err
-		}
-		return i, attr, nil
+	if err := v.created(i, f); err != nil {
+		v.Release(i, 1)
+		return nil, Attr{}, err
 	}
-	i.file, i.writable, i.opens = f, true, 1
 	return i, attr, nil
 }
 
-// Mkdir makes a directory with the policy of the volume.
+// Mkdir makes a directory with the policy of the one that holds it.
 func (v *Volume) Mkdir(dir *Inode, name string, mode uint32, owner Owner) (*Inode, Attr, error) {
 	w, ct, err := v.writable(dir, name)
 	if err != nil {
 		return nil, Attr{}, err
 	}
-	node, attr, err := w.Mkdir(dir.node, ct, mode, owner, v.newContext())
+	policy, err := v.policyOf(dir)
+	if err != nil {
+		return nil, Attr{}, err
+	}
+	node, attr, err := w.Mkdir(dir.node, ct, mode, owner, newContext(policy))
 	if err != nil {
 		return nil, Attr{}, v.report(err)
 	}
 	return v.inode(node, attr.Mode), attr, nil
+}
+
+// policyOf returns the policy of a directory. What is made in it inherits it.
+func (v *Volume) policyOf(dir *Inode) (keys.Policy, error) {
+	raw, err := v.store.Context(dir.node)
+	if err != nil {
+		return keys.Policy{}, v.report(err)
+	}
+	ctx, err := keys.ParseContext(raw)
+	return ctx.Policy, err
 }
 
 // Symlink makes a symbolic link.
@@ -230,7 +240,11 @@ func (v *Volume) Symlink(dir *Inode, name, target string, owner Owner) (*Inode, 
 	if target == "" {
 		return nil, Attr{}, syscall.ENOENT
 	}
-	raw := v.newContext()
+	policy, err := v.policyOf(dir)
+	if err != nil {
+		return nil, Attr{}, err
+	}
+	raw := newContext(policy)
 	names, err := v.newNames(dir.node, raw)
 	if err != nil {
 		return nil, Attr{}, err
@@ -251,16 +265,20 @@ func (v *Volume) Symlink(dir *Inode, name, target string, owner Owner) (*Inode, 
 
 // Mknod makes a device, a FIFO, a socket or an empty regular file.
 func (v *Volume) Mknod(dir *Inode, name string, mode uint32, rdev uint64, owner Owner) (*Inode, Attr, error) {
+	if typ := mode & store.ModeType; typ == store.ModeRegular || typ == 0 {
+		i, attr, err := v.Create(dir, name, mode, owner)
+		if err != nil {
+			return nil, Attr{}, err
+		}
+		if err := v.CloseFile(i); err != nil {
+			v.Release(i, 1)
+			return nil, Attr{}, err
+		}
+		return i, attr, nil
+	}
 	w, ct, err := v.writable(dir, name)
 	if err != nil {
 		return nil, Attr{}, err
-	}
-	if typ := mode & store.ModeType; typ == store.ModeRegular || typ == 0 {
-		i, attr, err := v.Create(dir, name, mode, owner)
-		if err == nil {
-			err = v.CloseFile(i)
-		}
-		return i, attr, err
 	}
 	node, attr, err := w.Mknod(dir.node, ct, mode, rdev, owner)
 	if err != nil {
@@ -280,8 +298,8 @@ func (v *Volume) Link(i, dir *Inode, name string) (Attr, error) {
 	if err != nil {
 		return Attr{}, v.report(err)
 	}
-	v.inode(i.node, attr.Mode)
-	return v.plainAttr(i, attr)
+	_, attr, err = v.found(i.node, attr)
+	return attr, err
 }
 
 // Unlink removes a name of an inode that is not a directory.
@@ -310,7 +328,9 @@ func (v *Volume) Rmdir(dir *Inode, name string) error {
 	return v.report(err)
 }
 
-// Rename moves a name, with the flags of renameat2(2).
+// Rename moves a name, with the flags of renameat2(2). As in the kernel it fails
+// with EXDEV between directories of different policies: the target of a symbolic
+// link is encrypted under that of its directory.
 func (v *Volume) Rename(oldDir *Inode, oldName string, newDir *Inode, newName string, flags uint) error {
 	w, oldCT, err := v.writable(oldDir, oldName)
 	if err != nil {
@@ -319,6 +339,19 @@ func (v *Volume) Rename(oldDir *Inode, oldName string, newDir *Inode, newName st
 	newCT, err := v.seal(newDir, newName)
 	if err != nil {
 		return err
+	}
+	if newDir != oldDir {
+		from, err := v.policyOf(oldDir)
+		if err != nil {
+			return err
+		}
+		to, err := v.policyOf(newDir)
+		if err != nil {
+			return err
+		}
+		if from.Filenames != to.Filenames || from.Flags != to.Flags {
+			return syscall.EXDEV
+		}
 	}
 	return v.report(w.Rename(oldDir.node, oldCT, newDir.node, newCT, flags))
 }

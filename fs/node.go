@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"strings"
 	"syscall"
 	"time"
 
@@ -134,8 +135,10 @@ func (f *FS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse
 	s := f.make(&in.InHeader, &out.EntryOut, func(dir *Inode, o Owner) (*Inode, Attr, error) {
 		i, a, err := f.v.Create(dir, name, f.mode(dir, in.Mode, in.Umask), o)
 		if Errno(err) == syscall.EEXIST && in.Flags&syscall.O_EXCL == 0 {
-			// It is there since the kernel looked: another mount made it.
-			return f.openExisting(dir, name, in.Flags)
+			// It is there since the kernel looked: another mount made it. To
+			// open it here would be without a check of its permissions. After
+			// ESTALE the kernel looks again and opens what it finds.
+			err = syscall.ESTALE
 		}
 		return i, a, err
 	})
@@ -143,26 +146,6 @@ func (f *FS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse
 		f.opened(&out.OpenOut)
 	}
 	return s
-}
-
-func (f *FS) openExisting(dir *Inode, name string, flags uint32) (*Inode, Attr, error) {
-	i, a, err := f.v.Lookup(dir, name)
-	if err != nil {
-		return nil, a, err
-	}
-	if err = f.v.Open(i, flags&syscall.O_ACCMODE != syscall.O_RDONLY); err == nil && flags&syscall.O_TRUNC != 0 {
-		if err = f.v.Truncate(i, 0); err == nil {
-			a, err = f.v.Attr(i)
-		}
-		if err != nil {
-			f.v.CloseFile(i)
-		}
-	}
-	if err != nil {
-		f.v.Release(i, 1)
-		return nil, a, err
-	}
-	return i, a, nil
 }
 
 func (f *FS) Unlink(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
@@ -198,12 +181,6 @@ func (f *FS) GetXAttr(_ <-chan struct{}, h *fuse.InHeader, name string, dest []b
 // JSON, how the mount works. It is not listed.
 const StatusXattr = "user.encfs.status"
 
-// Attributes in which POSIX ACLs are kept.
-const (
-	accessACL  = "system.posix_acl_access"
-	defaultACL = "system.posix_acl_default"
-)
-
 func (f *FS) getXattr(i *Inode, name string) ([]byte, error) {
 	if i == f.v.Root() && name == StatusXattr {
 		return f.v.status()
@@ -221,6 +198,9 @@ func (f *FS) ListXAttr(_ <-chan struct{}, h *fuse.InHeader, dest []byte) (uint32
 	names, err := f.v.ListXattr(f.inode(h.NodeId))
 	var list []byte
 	for _, n := range names {
+		if h.Uid != 0 && strings.HasPrefix(n, trustedPrefix) {
+			continue // nor does the kernel show them to other users elsewhere
+		}
 		list = append(append(list, n...), 0)
 	}
 	return fillXattr(dest, list, err)

@@ -1,6 +1,8 @@
 package fs
 
 import (
+	"errors"
+	"io"
 	"sync"
 	"syscall"
 
@@ -60,6 +62,15 @@ func newDecryption() *decryption {
 // decrypted in dst itself where that has room for whole data units. It allocates
 // nothing once its pools are warm.
 func (v *Volume) ReadAt(i *Inode, dst []byte, off int64) (int, error) {
+	n, err := v.readAt(i, dst, off)
+	if v.opts.Shared && errors.Is(err, io.ErrUnexpectedEOF) {
+		// Others have cut the file since its size was looked at.
+		n, err = v.readAt(i, dst, off)
+	}
+	return n, err
+}
+
+func (v *Volume) readAt(i *Inode, dst []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, syscall.EINVAL
 	}

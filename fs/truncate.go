@@ -23,45 +23,38 @@ func (v *Volume) Truncate(i *Inode, size int64) error {
 		return err
 	}
 	defer v.CloseFile(i)
-	w, err := v.beginWrite(i)
-	if err != nil {
-		return err
-	}
-	defer i.mu.Unlock()
-	return w.truncate(size)
+	return v.update(i, func(w *change) error { return w.truncate(size) })
 }
 
+// truncate sets the size. As ftruncate(2) does, it changes the times of a file
+// whose size stays.
 func (w *change) truncate(size int64) error {
-	old := w.f.Size()
-	layout := w.f.Layout()
 	if size == 0 {
-		if layout == store.LayoutEmpty {
-			return nil
-		}
 		if err := w.f.Truncate(0); err != nil {
 			return err
 		}
 		return w.v.setContents(w.i, nil)
 	}
-	if size == old {
-		return nil
-	}
+	old, layout := w.f.Size(), w.f.Layout()
 	if err := w.begin(); err != nil {
 		return err
 	}
 	small := size <= w.f.InlineMax()
 	switch {
-	case layout != store.LayoutBlocks && small && size > old:
+	case size >= old && w.fitsInline(size):
 		return w.inline(size, func([]byte) {})
 	case small && size < old:
 		return w.shrinkInline(size)
 	case size < old:
-		// Cut first: from then on the file reads as it should, whatever
-		// happens before the rest of its last unit is zeros again.
-		if err := w.f.Truncate(size); err != nil || size%unitSize == 0 {
+		// Cut first: from then on the file reads as it should, whether or not
+		// the rest of its last unit becomes zeros again. That is seen to once
+		// more before it would come to lie inside the file, so failing now is
+		// not the failure of a truncation that has happened.
+		if err := w.f.Truncate(size); err != nil {
 			return err
 		}
-		return w.zeroTail()
+		w.zeroTail()
+		return nil
 	case layout == store.LayoutInline:
 		if err := w.unit(0, old, func([]byte) {}); err != nil {
 			return err
@@ -101,13 +94,12 @@ func (v *Volume) Allocate(i *Inode, mode uint32, off, length int64) error {
 	if off > MaxSize-length {
 		return syscall.EFBIG
 	}
-	w, err := v.beginWrite(i)
-	if err != nil {
-		return err
-	}
-	defer i.mu.Unlock()
+	return v.update(i, func(w *change) error { return w.allocate(mode, off, off+length) })
+}
+
+// allocate is Allocate of the bytes from off to end.
+func (w *change) allocate(mode uint32, off, end int64) error {
 	const keep = unix.FALLOC_FL_KEEP_SIZE
-	end := off + length
 	switch mode {
 	case 0, keep:
 		if err := w.reserve(off, end); err != nil {

@@ -39,6 +39,7 @@ type Options struct {
 	Queue    *workqueue.Queue // decrypts data units; nil means in the request itself
 	Features cpufeat.Set      // features of the CPU that drivers may use
 	Driver   string           // name of the driver for contents; "" is the best one
+	ReadOnly bool             // change nothing, even if the store can be written to
 	Shared   bool             // others change the store too: nothing is remembered
 	ShowBad  bool             // show entries whose name does not decode, removable, under their lower name
 	Log      *slog.Logger     // nil: nowhere
@@ -79,7 +80,9 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 	}
 	v := &Volume{store: st, ring: ring, opts: o, inodes: map[store.Node]*Inode{}}
 	v.reported.log = o.Log
-	v.writer, _ = st.(store.Writer)
+	if !o.ReadOnly {
+		v.writer, _ = st.(store.Writer)
+	}
 	v.xattrs, _ = st.(store.Xattrs)
 	v.lowers, _ = st.(store.LowerNames)
 	raw, err := st.Context(st.Root())
@@ -90,7 +93,7 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fs: root: %w", err)
 	}
-	if err := ctx.Policy.Validate(); err != nil {
+	if err := checkPolicy(ctx.Policy); err != nil {
 		return nil, fmt.Errorf("fs: root: %w", err)
 	}
 	v.policy = ctx.Policy
@@ -111,6 +114,24 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 		return nil, fmt.Errorf("fs: root: %w", err)
 	}
 	return v, nil
+}
+
+// checkPolicy returns an error for a policy that a cipher directory cannot have:
+// its inode numbers are not stable, so that no IV may come from them, and its
+// data units are of 4096 bytes, whether the policy says so or leaves it at 0.
+func checkPolicy(p keys.Policy) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	switch {
+	case p.Version != 2:
+		return fmt.Errorf("%w: version %d in a cipher directory", keys.ErrUnsupportedPolicy, p.Version)
+	case p.Flags&^keys.FlagPadMask != 0:
+		return fmt.Errorf("%w: flags %#x in a cipher directory", keys.ErrUnsupportedPolicy, uint8(p.Flags))
+	case p.Log2DataUnitSize != 0 && p.Log2DataUnitSize != unitShift:
+		return fmt.Errorf("%w: data units of %d bytes in a cipher directory", keys.ErrUnsupportedPolicy, 1<<p.Log2DataUnitSize)
+	}
+	return nil
 }
 
 // lookupDriver returns the driver for contents of a mode: the one asked for by
@@ -179,7 +200,7 @@ func (v *Volume) master(node store.Node, ctx keys.Context) (*keys.MasterKey, err
 func (v *Volume) fileKey(node store.Node, raw []byte, mode func(keys.Policy) keys.Mode) (*keys.FileKey, keys.Context, error) {
 	ctx, err := keys.ParseContext(raw)
 	if err == nil {
-		err = ctx.Policy.Validate()
+		err = checkPolicy(ctx.Policy)
 	}
 	if err != nil {
 		return nil, ctx, &store.DamagedError{Path: node.String(), Detail: err.Error()}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"encfs/cpufeat"
 	"encfs/fs"
@@ -363,4 +364,32 @@ func listing(t *testing.T, v *fs.Volume) string {
 	}
 	slices.Sort(names)
 	return strings.Join(names, "|")
+}
+
+// TestTruncateToSameSizeChangesTimes: ftruncate(2), and open(2) with O_TRUNC,
+// which "> stamp" of a shell relies on.
+func TestTruncateToSameSizeChangesTimes(t *testing.T) {
+	v := newVolume(t)
+	for _, size := range []int64{0, 100, 3952, 3953, 4096, 9000} {
+		i := create(t, v, "f", pattern(int(size), 1))
+		old := time.Unix(1e9, 0)
+		if err := v.SetAttr(i, store.SetAttr{Mtime: &old}); err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Truncate(i, size); err != nil {
+			t.Fatal(err)
+		}
+		a, err := v.Attr(i)
+		if err != nil || a.Size != size || !a.Mtime.After(old) {
+			t.Errorf("size %d: size %d, mtime %v, %v; want the size as it was and a new mtime", size, a.Size, a.Mtime, err)
+		}
+		if got := contents(t, v, i); !bytes.Equal(got, pattern(int(size), 1)) {
+			t.Errorf("size %d: contents differ", size)
+		}
+		v.CloseFile(i)
+		v.Release(i, 1)
+		if err := v.Unlink(v.Root(), "f"); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

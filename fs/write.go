@@ -32,27 +32,12 @@ func (v *Volume) WriteAt(i *Inode, data []byte, off int64) (int, error) {
 	if len(data) == 0 {
 		return 0, nil
 	}
-	w, err := v.beginWrite(i)
-	if err != nil {
-		return 0, err
-	}
-	defer i.mu.Unlock()
-	return w.write(data, off)
-}
-
-// beginWrite locks an inode for a change of its contents.
-func (v *Volume) beginWrite(i *Inode) (*change, error) {
-	i.mu.Lock()
-	f, ok := i.file.(store.FileWriter)
-	if !ok || !i.writable {
-		i.mu.Unlock()
-		return nil, syscall.EBADF
-	}
-	if err := v.reload(i); err != nil {
-		i.mu.Unlock()
-		return nil, err
-	}
-	return &change{v, i, f}, nil
+	n := 0
+	err := v.update(i, func(w *change) (err error) {
+		n, err = w.write(data, off)
+		return err
+	})
+	return n, err
 }
 
 // A change is a change of a file's contents under way, with the inode locked.
@@ -62,12 +47,28 @@ type change struct {
 	f store.FileWriter
 }
 
+// update calls f to change the contents of a file opened for writing.
+func (v *Volume) update(i *Inode, f func(w *change) error) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.writer == nil {
+		return syscall.EBADF
+	}
+	if err := v.reload(i); err != nil {
+		return err
+	}
+	return f(&change{v, i, i.writer})
+}
+
 // begin gives a file that has none yet a context and a key.
 func (w *change) begin() error {
 	if w.f.Layout() != store.LayoutEmpty {
 		return nil
 	}
-	raw := w.v.newContext()
+	// That of the root: which of its directories a file inherits from cannot be
+	// told any more, and a tree has one policy unless somebody puts parts of two
+	// together.
+	raw := newContext(w.v.policy)
 	if err := w.v.setContents(w.i, raw); err != nil {
 		return err
 	}
@@ -81,13 +82,11 @@ func (w *change) write(data []byte, off int64) (int, error) {
 	}
 	size := w.f.Size()
 	end := off + int64(len(data))
-	if w.f.Layout() != store.LayoutBlocks {
-		if newSize := max(size, end); newSize <= w.f.InlineMax() {
-			if err := w.inline(newSize, func(p []byte) { copy(p[off:], data) }); err != nil {
-				return 0, err
-			}
-			return len(data), nil
+	if newSize := max(size, end); w.fitsInline(newSize) {
+		if err := w.inline(newSize, func(p []byte) { copy(p[off:], data) }); err != nil {
+			return 0, err
 		}
+		return len(data), nil
 	}
 	if err := w.prepare(off); err != nil {
 		return 0, err
@@ -100,6 +99,21 @@ func (w *change) write(data []byte, off int64) (int, error) {
 	buf := writeBuffers.Get().(*[writeUnits * unitSize]byte)
 	defer putBuffer(&writeBuffers, buf, buf[:min(len(buf), len(data)+2*unitSize)])
 	return w.blocks(buf[:], data, off)
+}
+
+// fitsInline reports whether a file that gets a size, no smaller than it has, is
+// or stays inline. One whose only data unit would become longer does not: a lower
+// file system may bring the new size to storage long before what is written over
+// old data, and the old ciphertext, decrypted as a longer unit, is garbage. A new
+// block, as the blocks layout takes it, is there before the size is.
+func (w *change) fitsInline(size int64) bool {
+	switch w.f.Layout() {
+	case store.LayoutEmpty:
+		return size <= w.f.InlineMax()
+	case store.LayoutInline:
+		return size <= w.f.InlineMax() && (size+15)/16 == (w.f.Size()+15)/16
+	}
+	return false
 }
 
 // putBuffer clears the used part of a pooled buffer and gives it back.

@@ -18,8 +18,15 @@ import (
 
 // Namespaces of extended attributes.
 const (
-	userPrefix  = "user."
-	lowerPrefix = "user.encfs." // of encrypted attributes in the store
+	userPrefix    = "user."
+	lowerPrefix   = "user.encfs." // of encrypted attributes in the store
+	trustedPrefix = "trusted."
+)
+
+// Attributes in which POSIX ACLs are kept.
+const (
+	accessACL  = "system.posix_acl_access"
+	defaultACL = "system.posix_acl_default"
 )
 
 // xattrNameMax is the longest encrypted attribute name, in bytes: what fits,
@@ -59,14 +66,15 @@ func newXattrCipher(mk *keys.MasterKey, padding int, features cpufeat.Set) (*xat
 	return &xattrCipher{names: names, values: values, pad: padding}, nil
 }
 
-// sealName returns the encrypted name, and the stored name, of user.NAME.
-func (c *xattrCipher) sealName(name string) (ct []byte, lower string, err error) {
+// sealName returns the encrypted name, and the stored name, of user.NAME;
+// tooLong is the error for a name that cannot be stored.
+func (c *xattrCipher) sealName(name string, tooLong syscall.Errno) (ct []byte, lower string, err error) {
 	name = strings.TrimPrefix(name, userPrefix)
 	switch {
 	case name == "":
 		return nil, "", syscall.EINVAL
 	case len(name) > xattrNameMax:
-		return nil, "", syscall.ERANGE
+		return nil, "", tooLong
 	}
 	n := max(len(name), decrypt.MinNameSize)
 	ct = make([]byte, min((n+c.pad-1)/c.pad*c.pad, xattrNameMax))
@@ -89,9 +97,9 @@ func (c *xattrCipher) openName(lower string) (string, bool) {
 	}
 	var iv [16]byte
 	c.names.Decrypt(ct, ct, iv[:])
-	name, rest, _ := strings.Cut(string(ct), "\x00")
-	if name == "" || strings.Trim(rest, "\x00") != "" {
-		return "", false
+	name, _, _ := strings.Cut(string(ct), "\x00")
+	if _, again, err := c.sealName(name, syscall.ERANGE); err != nil || again != lower {
+		return "", false // not how the name that it decrypts to is encrypted
 	}
 	return userPrefix + name, true
 }
@@ -113,16 +121,15 @@ func (c *xattrCipher) openValue(stored, name []byte) ([]byte, error) {
 }
 
 // namespace says what to do with an attribute by its name: encrypted, passed
-// through to the store, or refused.
+// through to the store, or refused. Of the namespace system only ACLs pass: who
+// may change those the kernel checks itself, while the rest of it, such as the
+// ACLs of NFSv4, it leaves to a file system that acts as the caller.
 func namespace(name string) (encrypted bool, err error) {
-	prefix, _, ok := strings.Cut(name, ".")
-	if !ok {
-		return false, syscall.EOPNOTSUPP
-	}
-	switch prefix {
-	case "user":
+	switch {
+	case strings.HasPrefix(name, userPrefix):
 		return true, nil
-	case "security", "trusted", "system":
+	case strings.HasPrefix(name, "security."), strings.HasPrefix(name, trustedPrefix),
+		name == accessACL, name == defaultACL:
 		return false, nil
 	}
 	return false, syscall.EOPNOTSUPP
@@ -167,7 +174,7 @@ func (v *Volume) GetXattr(i *Inode, name string) ([]byte, error) {
 		value, err := st.GetXattr(i.node, name)
 		return value, v.report(err)
 	}
-	ct, lower, err := v.attrs.sealName(name)
+	ct, lower, err := v.attrs.sealName(name, syscall.ENODATA)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +189,8 @@ func (v *Volume) GetXattr(i *Inode, name string) ([]byte, error) {
 	return value, nil
 }
 
-// ListXattr returns the names of the extended attributes of an inode.
+// ListXattr returns the names of the extended attributes of an inode: of those in
+// the store the ones that GetXattr would find.
 func (v *Volume) ListXattr(i *Inode) ([]string, error) {
 	st, err := v.xattrStore(i, false, 0)
 	if err != nil {
@@ -194,9 +202,11 @@ func (v *Volume) ListXattr(i *Inode) ([]string, error) {
 	}
 	names := make([]string, 0, len(stored))
 	for _, lower := range stored {
-		if !strings.HasPrefix(lower, userPrefix) {
+		encrypted, err := namespace(lower)
+		switch name, ok := v.attrs.openName(lower); {
+		case err == nil && !encrypted:
 			names = append(names, lower)
-		} else if name, ok := v.attrs.openName(lower); ok {
+		case ok:
 			names = append(names, name)
 		}
 	}
@@ -217,7 +227,7 @@ func (v *Volume) SetXattr(i *Inode, name string, value []byte, flags int) error 
 		return err
 	}
 	if encrypted {
-		ct, lower, err := v.attrs.sealName(name)
+		ct, lower, err := v.attrs.sealName(name, syscall.ERANGE)
 		if err != nil {
 			return err
 		}
@@ -240,7 +250,7 @@ func (v *Volume) RemoveXattr(i *Inode, name string) error {
 		return err
 	}
 	if encrypted {
-		if _, name, err = v.attrs.sealName(name); err != nil {
+		if _, name, err = v.attrs.sealName(name, syscall.ENODATA); err != nil {
 			return err
 		}
 	}

@@ -46,12 +46,13 @@ func TestCrash(t *testing.T) {
 			running, said = append(running, cmd), append(said, out)
 		}
 		time.Sleep(time.Duration(30+r.IntN(250)) * time.Millisecond)
+		killed := time.Now()
 		tr.kill()
 		for w, cmd := range running {
 			if err := cmd.Wait(); err != nil {
-				t.Fatalf("round %d: writer %d: %v", round, w, err)
+				t.Fatalf("round %d: writer %d: %v\nthe server said:\n%s", round, w, err, tr.log)
 			}
-			acked[w].add(t, said[w].String())
+			acked[w].add(t, said[w].String(), killed)
 		}
 		if err := detach(tr.root); err != nil { // only now, as they work by paths
 			t.Fatalf("detach: %v", err)
@@ -147,8 +148,8 @@ type acks struct {
 
 func newAcks() acks { return acks{cells: map[int]int{}} }
 
-// add reads what a writer has said.
-func (a *acks) add(t *testing.T, said string) {
+// add reads what a writer has said before or after the server was killed.
+func (a *acks) add(t *testing.T, said string, killed time.Time) {
 	t.Helper()
 	for line := range strings.Lines(said) {
 		if !strings.HasSuffix(line, "\n") {
@@ -166,6 +167,12 @@ func (a *acks) add(t *testing.T, said string) {
 			a.cells[x] = y
 		case "current":
 			a.current = x
+		case "EIO":
+			// What the kernel says for a request that a dying server was just
+			// reading (fuse_dev_do_read in fs/fuse/dev.c).
+			if at := time.Unix(0, int64(x)); at.Before(killed) {
+				t.Errorf("EIO %v before the server was killed", killed.Sub(at))
+			}
 		}
 	}
 }
@@ -183,6 +190,10 @@ func crashWriter(args []string) error {
 		log: log, tree: round * 10000, version: (round + 1) * 1000000,
 	}
 	err := w.run()
+	if errors.Is(err, unix.EIO) {
+		fmt.Fprintln(w.out, "EIO", time.Now().UnixNano(), 0)
+		err = unix.ENOTCONN
+	}
 	w.out.Flush()
 	if errors.Is(err, unix.ENOTCONN) || errors.Is(err, unix.ECONNABORTED) {
 		return nil

@@ -278,17 +278,20 @@ func (tr *tree) kill() {
 		tr.t.Fatal(err)
 	}
 	<-tr.server.done
-	tr.server = nil
+	tr.server, tr.log = nil, tr.server.log.String()
 }
 
 // end is the last resort at the end of a test.
 func (tr *tree) end() {
+	tr.closeWays()
 	if tr.server == nil {
+		if m, ok := mountAt(tr.root); ok && m.fsType == "fuse.encfs" { // the server was killed
+			detach(tr.root)
+		}
 		return
 	}
 	s := tr.server
 	tr.server = nil
-	tr.closeWays()
 	if _, mounted := mountAt(tr.root); mounted {
 		if out, code := endEncfs("umount", tr.root); code != 0 {
 			tr.t.Logf("umount at the end: exit code %d\n%s", code, out)

@@ -126,6 +126,7 @@ func initialize(w io.Writer, dir string, c policyChoice, s initSecrets, con cons
 	}
 	defer mk.Close()
 	policy.Identifier = mk.Identifier()
+	policy.Log2DataUnitSize = 12 // 4096 bytes, which the format asks for
 
 	protectors, protectorKeys := []*metadata.Protector{protector}, []*keys.Secret{key}
 	if s.recovery != "" {

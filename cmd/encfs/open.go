@@ -127,17 +127,17 @@ func mountedAt(source string) string {
 }
 
 // openVolume opens a source with its master key, which it takes over.
-func openVolume(source string, mk *keys.MasterKey, readOnly, lock bool, o fs.Options) (*fs.Volume, error) {
+func openVolume(source string, mk *keys.MasterKey, lock bool, o fs.Options) (*fs.Volume, error) {
 	ring := new(keys.Keyring)
 	ring.Add(mk)
-	st, err := openStore(source, dirstore.Options{ReadOnly: readOnly, Shared: o.Shared, Log: o.Log})
+	st, err := openStore(source, dirstore.Options{ReadOnly: o.ReadOnly, Shared: o.Shared, Log: o.Log})
 	if err != nil {
 		ring.Close()
 		return nil, err
 	}
 	v, err := func() (*fs.Volume, error) {
 		if lock {
-			if err := lockStore(st, source, readOnly || o.Shared); err != nil {
+			if err := lockStore(st, source, o.ReadOnly || o.Shared); err != nil {
 				return nil, err
 			}
 		}
@@ -164,8 +164,9 @@ func openForReading(source string, k *keyFlags, c console) (*fs.Volume, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openVolume(source, mk, true, false, fs.Options{
-		Features: cpufeat.Host(), Shared: true, Log: foregroundLog(c.err),
+	return openVolume(source, mk, false, fs.Options{
+		ReadOnly: true, Shared: true,
+		Features: cpufeat.Host(), Log: foregroundLog(c.err),
 	})
 }
 

@@ -99,9 +99,9 @@ func serve(o serveOrder, mk *keys.MasterKey, log *slog.Logger, ready func() erro
 		mk.Close()
 		return err
 	}
-	v, err := openVolume(o.Source, mk, o.ReadOnly, true, fs.Options{
+	v, err := openVolume(o.Source, mk, true, fs.Options{
 		Queue: queue, Features: features, Driver: o.Pipeline.Driver,
-		Shared: o.Shared, ShowBad: o.ShowBad, Log: log,
+		ReadOnly: o.ReadOnly, Shared: o.Shared, ShowBad: o.ShowBad, Log: log,
 	})
 	if err != nil {
 		return err
@@ -113,8 +113,8 @@ func serve(o serveOrder, mk *keys.MasterKey, log *slog.Logger, ready func() erro
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	server, err := fs.Mount(v, o.MountPoint, fs.MountOptions{
-		ReadOnly: o.ReadOnly, AllowOther: o.AllowOther,
-		Source: o.Source, Options: o.Options,
+		AllowOther: o.AllowOther,
+		Source:     o.Source, Options: o.Options,
 	})
 	if err != nil {
 		return &failure{code: exitMountPoint, err: err}

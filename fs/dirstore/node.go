@@ -41,7 +41,8 @@ type node struct {
 	refs      uint64              // references of the caller
 	pins      int                 // locations of others in this directory, open files, operations under way
 	locations []location          // none if unlinked; a directory has at most one
-	files     []*file             // open files
+	files     []*file             // open files, and last
+	last      *file               // of O_PATH, for a regular file whose last link is gone; pins nothing
 	removed   *store.Attr         // set once the last link has been removed
 }
 
@@ -255,6 +256,19 @@ func (s *Store) free(n *node) {
 		}
 	}
 	s.forget(n)
+	if n.last != nil {
+		s.closeLast(n)
+	}
+}
+
+// closeLast closes n.last. Store.mu is held.
+func (s *Store) closeLast(n *node) {
+	n.last.closed = true
+	if n.last.borrowed == 0 {
+		unix.Close(n.last.fd)
+	}
+	n.files = slices.DeleteFunc(n.files, func(f *file) bool { return f == n.last })
+	n.last = nil
 }
 
 // Release implements store.Store.

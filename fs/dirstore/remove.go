@@ -64,11 +64,41 @@ func (s *Store) unlink(dir *node, dirfd int, lower string) error {
 	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
 		return unix.EISDIR
 	}
+	last := s.openLast(n, dirfd, lower, &st)
 	if err := unlinkat(dirfd, lower, 0); err != nil {
+		last.close()
 		return err
 	}
-	s.linkRemoved(dir, lower, n, &st)
+	s.linkRemoved(dir, lower, n, &st, last)
 	return nil
+}
+
+// A lastFD is a descriptor of O_PATH for a regular file that is about to lose its
+// last link, or -1. Whoever has found the file before may open it yet.
+type lastFD int
+
+// openLast opens what n, nil if it is not in the table, is, if the link that
+// goes is its last.
+func (s *Store) openLast(n *node, dirfd int, lower string, st *unix.Statx_t) lastFD {
+	if n == nil || n.mode != unix.S_IFREG || st.Nlink > 1 {
+		return -1
+	}
+	// Short of descriptors, such a late opening fails with ESTALE.
+	fd, err := openat(dirfd, lower, unix.O_PATH, 0)
+	if err != nil {
+		return -1
+	}
+	if s.identify(n, fd, new(unix.Statx_t)) != nil {
+		unix.Close(fd)
+		return -1
+	}
+	return lastFD(fd)
+}
+
+func (fd lastFD) close() {
+	if fd >= 0 {
+		unix.Close(int(fd))
+	}
 }
 
 // lockLinks returns the node that a name leads to, nil if it is not in the
@@ -90,8 +120,8 @@ func (s *Store) lockLinks(dirfd int, lower string, st *unix.Statx_t) (*node, err
 }
 
 // linkRemoved records that the object with the given attributes, n if that is
-// not nil, has lost its name in dir.
-func (s *Store) linkRemoved(dir *node, lower string, n *node, st *unix.Statx_t) {
+// not nil, has lost its name in dir. last becomes the node's, or is closed.
+func (s *Store) linkRemoved(dir *node, lower string, n *node, st *unix.Statx_t, last lastFD) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := dir.dir.children[lower]; old != nil {
@@ -99,6 +129,14 @@ func (s *Store) linkRemoved(dir *node, lower string, n *node, st *unix.Statx_t) 
 	}
 	if n != nil && (st.Nlink <= 1 || n.dir != nil) {
 		s.unlinked(n, st)
+	}
+	switch {
+	case last < 0:
+	case n.refs == 0 && n.pins == 0: // released meanwhile
+		last.close()
+	default:
+		n.last = &file{s: s, n: n, fd: int(last)}
+		n.files = append(n.files, n.last)
 	}
 }
 
@@ -333,7 +371,7 @@ func (r *removal) finish() error {
 }
 
 // removed records that the directory is gone.
-func (r *removal) removed() { r.s.linkRemoved(r.dir, r.lower, r.node, &r.st) }
+func (r *removal) removed() { r.s.linkRemoved(r.dir, r.lower, r.node, &r.st, -1) }
 
 // delete deletes the directory or leaves it as it was.
 func (r *removal) delete() error {

@@ -115,19 +115,24 @@ func (s *Store) rename(from, to *renameEnd, flags uint, wide bool) (err error) {
 	if err != nil {
 		return err
 	}
+	last := lastFD(-1)
+	if exists {
+		last = s.openLast(replaced, to.fd, to.lower.string, &to.st)
+	}
 	if flags == unix.RENAME_NOREPLACE {
 		err = renameNew(from.fd, from.lower.string, to.fd, to.lower.string)
 	} else {
 		err = retry(func() error { return unix.Renameat(from.fd, from.lower.string, to.fd, to.lower.string) })
 	}
 	if err != nil {
+		last.close()
 		if !exists {
 			s.retractSidecar(to.fd, to.lower, sidecar, err)
 		}
 		return err
 	}
 	if exists {
-		s.linkRemoved(to.dir, to.lower.string, replaced, &to.st)
+		s.linkRemoved(to.dir, to.lower.string, replaced, &to.st, last)
 	}
 	s.moved(from, to)
 	s.removeSidecar(from.fd, from.lower)

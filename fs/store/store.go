@@ -98,7 +98,8 @@ type Store interface {
 	Context(node Node) ([]byte, error)
 	// Readlink returns the encrypted target of a symbolic link.
 	Readlink(node Node) ([]byte, error)
-	// Open opens a regular file. With write set, which only a store that
+	// Open opens a regular file, also one that has lost its last name since it was
+	// found. With write set, which only a store that
 	// implements Writer takes, the result is a FileWriter.
 	Open(node Node, write bool) (File, error)
 	// Statfs describes the space of the store.
@@ -166,7 +167,8 @@ type File interface {
 	// unit of the file, a multiple of the unit size or, in LayoutInline, of 16
 	// bytes. For each unit i that is a hole, whose plaintext is zeros, it sets
 	// holes[i]; for the others it clears it. holes has at least as many
-	// elements as dst has units. It allocates nothing.
+	// elements as dst has units. It allocates nothing. A file that others have
+	// cut since its size was read gives io.ErrUnexpectedEOF.
 	ReadUnits(dst []byte, first uint64, holes []bool) (int, error)
 	// Seek finds the next data (unix.SEEK_DATA) or hole (unix.SEEK_HOLE) at or
 	// after the plaintext offset off, as lseek(2) does: ENXIO at or past the
@@ -251,7 +253,7 @@ type Writer interface {
 	// Mkdir makes a directory with the given context.
 	Mkdir(dir Node, name []byte, mode uint32, owner Owner, context []byte) (Node, Attr, error)
 	// Symlink makes a symbolic link with an encrypted target. Of the context
-	// only the nonce is stored; its policy is that of the root.
+	// only the nonce is stored; its policy is that of dir.
 	Symlink(dir Node, name, target []byte, owner Owner, context []byte) (Node, Attr, error)
 	// Mknod makes a device, a FIFO or a socket; mode holds its type.
 	Mknod(dir Node, name []byte, mode uint32, rdev uint64, owner Owner) (Node, Attr, error)

@@ -38,13 +38,7 @@ func (k *Key) XORKeyStream(dst, src []byte, nonce *[NonceSize]byte) {
 	if len(dst) != len(src) {
 		panic(fmt.Sprintf("xchacha: dst has %d bytes, src %d", len(dst), len(src)))
 	}
-	subkey := k.hchacha(nonce)
-	s := subkey.state([4]uint32{
-		0, // block counter
-		0,
-		binary.LittleEndian.Uint32(nonce[16:]),
-		binary.LittleEndian.Uint32(nonce[20:]),
-	})
+	s := k.State(nonce)
 	var stream [blockSize]byte
 	for len(src) > 0 {
 		x := s
@@ -60,6 +54,16 @@ func (k *Key) XORKeyStream(dst, src []byte, nonce *[NonceSize]byte) {
 	}
 }
 
+// State returns the initial state of the ChaCha12 whose key stream is that of k and
+// nonce. Its words 12 and 13 are the block counter, low half first, which is 0.
+func (k *Key) State(nonce *[NonceSize]byte) State {
+	subkey := k.hchacha(nonce)
+	return subkey.state([4]uint32{
+		2: binary.LittleEndian.Uint32(nonce[16:]),
+		3: binary.LittleEndian.Uint32(nonce[20:]),
+	})
+}
+
 // hchacha returns the key that ChaCha12 takes with the last 8 bytes of nonce.
 func (k *Key) hchacha(nonce *[NonceSize]byte) Key {
 	var in [4]uint32
@@ -71,12 +75,12 @@ func (k *Key) hchacha(nonce *[NonceSize]byte) Key {
 	return Key{x[0], x[1], x[2], x[3], x[12], x[13], x[14], x[15]}
 }
 
-// state is the 4 by 4 matrix of ChaCha, by rows.
-type state [16]uint32
+// A State is the 4 by 4 matrix of ChaCha, by rows.
+type State [16]uint32
 
 // state returns the initial state with in as its last row.
-func (k *Key) state(in [4]uint32) state {
-	return state{
+func (k *Key) state(in [4]uint32) State {
+	return State{
 		0x61707865, 0x3320646e, 0x79622d32, 0x6b206574, // "expand 32-byte k"
 		k[0], k[1], k[2], k[3],
 		k[4], k[5], k[6], k[7],
@@ -85,7 +89,7 @@ func (k *Key) state(in [4]uint32) state {
 }
 
 // permute applies the rounds, two at a time: one of columns, one of diagonals.
-func (x *state) permute() {
+func (x *State) permute() {
 	x0, x1, x2, x3 := x[0], x[1], x[2], x[3]
 	x4, x5, x6, x7 := x[4], x[5], x[6], x[7]
 	x8, x9, x10, x11 := x[8], x[9], x[10], x[11]
@@ -101,7 +105,7 @@ func (x *state) permute() {
 		x2, x7, x8, x13 = quarterRound(x2, x7, x8, x13)
 		x3, x4, x9, x14 = quarterRound(x3, x4, x9, x14)
 	}
-	*x = state{x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15}
+	*x = State{x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15}
 }
 
 func quarterRound(a, b, c, d uint32) (uint32, uint32, uint32, uint32) {

@@ -1,0 +1,39 @@
+// Macros for AES-256 (FIPS 197) with the Cryptographic Extension.
+
+// ROUND_KEYS loads the round keys at R0 to V16 to V30. R0 is clobbered.
+#define ROUND_KEYS \
+	VLD1.P 64(R0), [V16.B16, V17.B16, V18.B16, V19.B16] \
+	VLD1.P 64(R0), [V20.B16, V21.B16, V22.B16, V23.B16] \
+	VLD1.P 64(R0), [V24.B16, V25.B16, V26.B16, V27.B16] \
+	VLD1   (R0), [V28.B16, V29.B16, V30.B16]
+
+// ENCRYPT is all rounds of the block in X.
+#define ENCRYPT(X) \
+	AESE  V16.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V17.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V18.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V19.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V20.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V21.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V22.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V23.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V24.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V25.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V26.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V27.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V28.B16, X.B16 \
+	AESMC X.B16, X.B16 \
+	AESE  V29.B16, X.B16 \
+	VEOR  V30.B16, X.B16, X.B16
