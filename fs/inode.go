@@ -16,18 +16,19 @@ type Inode struct {
 	typ  uint32 // S_IFMT bits
 	refs uint64 // guarded by Volume.mu
 
-	names  atomic.Pointer[decrypt.Names] // of a directory; set once
-	target atomic.Pointer[string]        // of a symbolic link; set once
+	naming atomic.Pointer[naming] // of a directory; set once
+	target atomic.Pointer[string] // of a symbolic link; set once
 
 	// mu guards the contents of a regular file: held for reading while data
 	// units are read, for writing while they, the size or the fields below
 	// change.
 	mu       sync.RWMutex
-	file     store.File       // nil: not open
-	writer   store.FileWriter // file, if it is open for writing, else nil
-	opens    int              // Open calls without their CloseFile
-	contents *decrypt.Contents
-	context  string // the stored context that contents is for
+	file     store.File        // nil: not open
+	writer   store.FileWriter  // file, if it is open for writing, else nil
+	opens    int               // Open calls without their CloseFile
+	unitSize int               // of file, in bytes
+	contents *decrypt.Contents // nil: nothing to decrypt
+	context  string            // the stored context that contents is for
 }
 
 // Type returns the type of the inode, as the S_IFMT bits of stat(2).
