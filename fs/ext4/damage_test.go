@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"encfs/fs/ext4"
+	"encfs/fs/ext4/ext4test"
 	"encfs/fs/store"
 )
 
@@ -105,7 +106,7 @@ func TestDamage(t *testing.T) {
 	for _, name := range []string{"v2-pad16-1k", "geom-new", "frag-1k", "hash-tea", "dirty-csum"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			img := image(t, "testdata/"+name)
+			img := ext4test.Get(name).Image(t)
 			r := &recorder{img: img, sectors: map[int64]bool{}}
 			want, damages, err := describe(r, int64(len(img)))
 			if damages != 0 || err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"encfs/cpufeat"
 	"encfs/decrypt"
 	"encfs/fs/ext4"
+	"encfs/fs/ext4/ext4test"
 	"encfs/fs/store"
 	"encfs/keys"
 )
@@ -25,10 +25,10 @@ import (
 // TestManifests compares everything that the kernel showed of each image with
 // what the store says of it.
 func TestManifests(t *testing.T) {
-	for _, path := range fixtures(t) {
-		t.Run(filepath.Base(path), func(t *testing.T) {
+	for _, f := range ext4test.All(t) {
+		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
-			m, img := readManifest(t, path), image(t, path)
+			m, img := f.Manifest(t), f.Image(t)
 			if m.MayRefuse {
 				_, err := ext4.Open(bytes.NewReader(img), int64(len(img)), ext4.Options{})
 				if _, ok := errors.AsType[*ext4.UnsupportedError](err); !ok {
@@ -36,10 +36,10 @@ func TestManifests(t *testing.T) {
 				}
 				return
 			}
-			w := &walker{T: t, s: openImage(t, img), m: m, ring: new(keys.Keyring), want: map[string]*entry{}}
+			w := &walker{T: t, s: openImage(t, img), m: m, ring: new(keys.Keyring), want: map[string]*ext4test.Entry{}}
 			defer w.ring.Close()
 			for _, k := range m.Keys {
-				mk, err := keys.NewMasterKey(unhex(t, k.RawHex))
+				mk, err := keys.NewMasterKey(ext4test.Unhex(t, k.RawHex))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -47,7 +47,7 @@ func TestManifests(t *testing.T) {
 			}
 			for i := range m.Entries {
 				e := &m.Entries[i]
-				w.want[e.path(t)] = e
+				w.want[e.PlainPath(t)] = e
 			}
 			w.unlock()
 			w.run()
@@ -55,39 +55,13 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
-	b, err := hex.DecodeString(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func (e *entry) path(t testing.TB) string {
-	if e.PathHex != "" {
-		return string(unhex(t, e.PathHex))
-	}
-	return e.Path
-}
-
-func (e *entry) noKeyPath(t testing.TB) string {
-	switch {
-	case e.NoKeyPathHex != "":
-		return string(unhex(t, e.NoKeyPathHex))
-	case e.NoKeyPath != "":
-		return e.NoKeyPath
-	}
-	return e.path(t)
-}
-
 // A walker goes through a store with the keys of its manifest.
 type walker struct {
 	*testing.T
 	s    *ext4.Store
-	m    *manifest
+	m    *ext4test.Manifest
 	ring *keys.Keyring
-	want map[string]*entry // by path; found ones are removed
+	want map[string]*ext4test.Entry // by path; found ones are removed
 }
 
 func (w *walker) run() {
@@ -195,7 +169,7 @@ func (w *walker) entry(dir store.Node, e store.Dirent, path, noKeyPath string) {
 		return
 	}
 	delete(w.want, path)
-	if got, want := noKeyPath, want.noKeyPath(w); got != want {
+	if got, want := noKeyPath, want.LockedPath(w); got != want {
 		w.Errorf("%q without the key:\n got %q\nwant %q", path, got, want)
 	}
 	n, a, err := w.s.Lookup(dir, e.Name)
@@ -220,21 +194,16 @@ func (w *walker) entry(dir store.Node, e store.Dirent, path, noKeyPath string) {
 	}
 }
 
-var types = map[string]uint32{
-	"file": store.ModeRegular, "dir": store.ModeDir, "symlink": store.ModeSymlink,
-	"fifo": store.ModeFIFO, "chr": store.ModeChar, "blk": store.ModeBlock, "sock": store.ModeSocket,
-}
-
-func (w *walker) attr(path string, want *entry, e store.Dirent, n store.Node, a store.Attr) {
+func (w *walker) attr(path string, want *ext4test.Entry, e store.Dirent, n store.Node, a store.Attr) {
 	mode, err := strconv.ParseUint(want.Mode, 8, 32)
 	if err != nil {
 		w.Fatal(err)
 	}
-	if got, want := a.Mode, types[want.Type]|uint32(mode); got != want {
+	if got, want := a.Mode, want.Kind(w)|uint32(mode); got != want {
 		w.Errorf("%q: mode %o, want %o", path, got, want)
 	}
-	if e.Type != 0 && e.Type != types[want.Type] {
-		w.Errorf("%q: type %o in the directory, want %o", path, e.Type, types[want.Type])
+	if e.Type != 0 && e.Type != want.Kind(w) {
+		w.Errorf("%q: type %o in the directory, want %o", path, e.Type, want.Kind(w))
 	}
 	if a.Ino != want.Ino || e.Ino != want.Ino || w.s.Ino(n) != want.Ino {
 		w.Errorf("%q: inode %d, in the directory %d, want %d", path, a.Ino, e.Ino, want.Ino)
@@ -258,7 +227,7 @@ func (w *walker) attr(path string, want *entry, e store.Dirent, n store.Node, a 
 	}
 }
 
-func (w *walker) xattrs(path string, want *entry, n store.Node) {
+func (w *walker) xattrs(path string, want *ext4test.Entry, n store.Node) {
 	names, err := w.s.ListXattr(n)
 	if err != nil {
 		w.Errorf("%q: %v", path, err)
@@ -282,7 +251,7 @@ func (w *walker) xattrs(path string, want *entry, n store.Node) {
 	}
 }
 
-func (w *walker) nonce(path string, want *entry, n store.Node) {
+func (w *walker) nonce(path string, want *ext4test.Entry, n store.Node) {
 	ctx, _ := w.context(n, false)
 	got := ""
 	if ctx != nil {
@@ -293,7 +262,7 @@ func (w *walker) nonce(path string, want *entry, n store.Node) {
 	}
 }
 
-func (w *walker) symlink(path string, want *entry, n store.Node) {
+func (w *walker) symlink(path string, want *ext4test.Entry, n store.Node) {
 	stored, err := w.s.Readlink(n)
 	if err != nil {
 		w.Errorf("%q: %v", path, err)
@@ -307,11 +276,7 @@ func (w *walker) symlink(path string, want *entry, n store.Node) {
 			return
 		}
 	}
-	wanted := string(unhex(w, want.TargetHex))
-	if want.Target != nil {
-		wanted = *want.Target
-	}
-	if string(target) != wanted {
+	if wanted := want.PlainTarget(w); string(target) != wanted {
 		w.Errorf("%q: target %q, want %q", path, target, wanted)
 	}
 	if noKey != want.NoKeyTarget {
@@ -324,7 +289,7 @@ func (w *walker) symlink(path string, want *entry, n store.Node) {
 
 // file compares contents and holes. Data is read in portions that begin and end
 // within extents.
-func (w *walker) file(path string, want *entry, n store.Node) {
+func (w *walker) file(path string, want *ext4test.Entry, n store.Node) {
 	unitSize := w.s.BlockSize()
 	var contents *decrypt.Contents
 	if ctx, k := w.context(n, true); ctx != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"encfs/fs/ext4"
+	"encfs/fs/ext4/ext4test"
 	"encfs/fs/store"
 )
 
@@ -61,7 +62,7 @@ func TestNotExt4(t *testing.T) {
 }
 
 func TestTruncated(t *testing.T) {
-	img := image(t, "testdata/hash-tea")
+	img := ext4test.Get("hash-tea").Image(t)
 	err := open(img[:len(img)-1])
 	if e, ok := errors.AsType[*ext4.TruncatedError](err); !ok || e.Size != int64(len(img))-1 || e.Want != int64(len(img)) {
 		t.Errorf("one byte less: got %v, want a TruncatedError", err)
@@ -82,7 +83,7 @@ func TestUnsupported(t *testing.T) {
 		{0x40000, "incompat bit 0x40000"},
 		{0x1 | 0x80000000, "compression, incompat bit 0x80000000"},
 	} {
-		img := image(t, "testdata/hash-tea")
+		img := ext4test.Get("hash-tea").Image(t)
 		incompat := img[1024+0x60:]
 		binary.LittleEndian.PutUint32(incompat, binary.LittleEndian.Uint32(incompat)|tt.bit)
 		err := open(img)
@@ -93,7 +94,7 @@ func TestUnsupported(t *testing.T) {
 }
 
 func TestExternalJournal(t *testing.T) {
-	img := image(t, "testdata/dirty-nocsum")
+	img := ext4test.Get("dirty-nocsum").Image(t)
 	clear(img[1024+0xE0:][:4])
 	if e, ok := errors.AsType[*ext4.UnsupportedError](open(img)); !ok || !strings.Contains(e.Feature, "external journal") {
 		t.Errorf("got %v, want an UnsupportedError for an external journal", open(img))
@@ -103,7 +104,7 @@ func TestExternalJournal(t *testing.T) {
 // TestUnchanged sees that opening and reading leaves the image alone: a journal is
 // replayed in memory.
 func TestUnchanged(t *testing.T) {
-	img := image(t, "testdata/dirty-csum")
+	img := ext4test.Get("dirty-csum").Image(t)
 	was := bytes.Clone(img)
 	if _, damages, err := describe(bytes.NewReader(img), int64(len(img))); damages != 0 || err != nil {
 		t.Fatalf("%d damages, error %v", damages, err)
@@ -116,7 +117,7 @@ func TestUnchanged(t *testing.T) {
 // TestConcurrent reads an image from several goroutines, with a cache that is too
 // small.
 func TestConcurrent(t *testing.T) {
-	img := image(t, "testdata/bigdir-1k")
+	img := ext4test.Get("bigdir-1k").Image(t)
 	s, err := ext4.Open(bytes.NewReader(img), int64(len(img)), ext4.Options{CacheSize: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -4,23 +4,11 @@ import (
 	"slices"
 	"testing/fstest"
 
+	"encfs/fs/ext4/ext4test"
 	"encfs/fs/store"
 	"encfs/keys"
 	"encfs/keys/metadata"
 )
-
-// toolInfo is what a manifest says of the metadata of the fscrypt tool.
-type toolInfo struct {
-	Protectors []struct {
-		Descriptor string
-		Passphrase string
-		RawKeyHex  string `json:"raw_key_hex"`
-		Linked     string
-	}
-	PolicyDirs []struct {
-		Policy string
-	} `json:"policy_dirs"`
-}
 
 // unlock adds the master keys that the metadata in the image gives with the
 // passphrases of the manifest.
@@ -54,7 +42,7 @@ func (w *walker) unlock() {
 			}
 			secret := []byte(known.Passphrase)
 			if known.RawKeyHex != "" {
-				secret = unhex(w, known.RawKeyHex)
+				secret = ext4test.Unhex(w, known.RawKeyHex)
 			}
 			held, err := keys.CopySecret(secret)
 			if err != nil {
