@@ -114,6 +114,17 @@ func (v *Volume) missing(p keys.Policy) {
 	}
 }
 
+// PolicyOf returns the encryption policy of an inode, and whether it has one. One
+// that is damaged or not supported is a store.DamagedError.
+func (v *Volume) PolicyOf(i *Inode) (p keys.Policy, encrypted bool, err error) {
+	raw, err := v.store.Context(i.node)
+	if raw == nil || err != nil {
+		return p, false, v.report(err)
+	}
+	ctx, err := v.context(i.node, raw)
+	return ctx.Policy, err == nil, v.report(err)
+}
+
 // lookupLocked finds an entry by its no-key name.
 func (v *Volume) lookupLocked(dir *Inode, name string) (*Inode, Attr, error) {
 	k, err := decrypt.ParseNoKeyName(name)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"encfs/keys"
@@ -49,11 +47,7 @@ func openMetadata(source string, id keys.Identifier, other string) (*keyMetadata
 
 func (m *keyMetadata) read(id keys.Identifier, other string) error {
 	if other != "" {
-		folder := filepath.Join(other, metadata.FolderName)
-		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-			folder = other
-		}
-		dir, err := metadata.OpenFolder(folder)
+		dir, err := openOtherMetadata(other)
 		if err != nil {
 			return err
 		}

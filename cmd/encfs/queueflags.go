@@ -70,17 +70,27 @@ func (o pipelineOptions) checkPolicy(p keys.Policy) error {
 	if o.Driver == "" {
 		return nil
 	}
+	if d, err := decrypt.LookupName(o.Driver); err == nil && d.Algorithm != p.Contents.Algorithm() {
+		return usagef("--driver %s: is for %s, and the contents are encrypted with %s", d.Name, d.Algorithm, p.Contents.Algorithm())
+	}
+	return o.checkDriver()
+}
+
+// checkDriver checks that the driver that was asked for exists and runs on the CPU.
+// Its errors are of usage.
+func (o pipelineOptions) checkDriver() error {
+	if o.Driver == "" {
+		return nil
+	}
 	d, err := decrypt.LookupName(o.Driver)
 	if err != nil {
 		return usageError{err}
 	}
 	have, err := o.features()
-	switch {
-	case err != nil:
+	if err != nil {
 		return usageError{err}
-	case d.Algorithm != p.Contents.Algorithm():
-		return usagef("--driver %s: is for %s, and the contents are encrypted with %s", d.Name, d.Algorithm, p.Contents.Algorithm())
-	case !have.Has(d.Needs):
+	}
+	if !have.Has(d.Needs) {
 		return usagef("--driver %s: needs %s, of which the CPU lacks %s", d.Name, d.Needs, d.Needs&^have)
 	}
 	return nil

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"encfs/cpufeat"
+	"encfs/fs"
+	"encfs/fs/ext4"
+	"encfs/fs/store"
+	"encfs/keys"
+)
+
+// openImage opens the file system in a file or block device, which is only read.
+// One that is mounted is refused, unless force is set.
+func openImage(name string, force bool) (*ext4.Store, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, failf(exitSource, "", "source: %w", err)
+	}
+	st, err := func() (*ext4.Store, error) {
+		if !force {
+			if err := checkUnmounted(f, name); err != nil {
+				return nil, err
+			}
+		}
+		size, err := f.Seek(0, io.SeekEnd) // of devices too
+		if err != nil {
+			return nil, failf(exitSource, "", "source: %w", err)
+		}
+		return ext4.Open(f, size, ext4.Options{})
+	}()
+	if err != nil {
+		f.Close()
+		return nil, imageError(name, err)
+	}
+	return st, nil
+}
+
+// imageError gives the errors of opening an image their exit codes.
+func imageError(name string, err error) error {
+	if e, ok := errors.AsType[*ext4.NotExt4Error](err); ok {
+		return failf(exitSource, sourceHint, "source %s is not recognised: %s", name, e.Found)
+	}
+	if e, ok := errors.AsType[*ext4.UnsupportedError](err); ok {
+		return failf(exitUnsupported, "", "source %s: %w", name, e)
+	}
+	if e, ok := errors.AsType[*ext4.TruncatedError](err); ok {
+		return failf(exitSource, "", "source %s: %w", name, e)
+	}
+	if e, ok := errors.AsType[*store.DamagedError](err); ok {
+		return failf(exitSource, "e2fsck may repair a copy of it", "source %s: %w", name, e)
+	}
+	return err
+}
+
+// checkUnmounted returns an error if a file or device, or a loop device on the
+// file, is mounted.
+func checkUnmounted(f *os.File, name string) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return failf(exitSource, "", "source %s: %w", name, err)
+	}
+	devices := map[[2]uint32]bool{}
+	if st.Mode&unix.S_IFMT == unix.S_IFBLK {
+		devices[[2]uint32{unix.Major(st.Rdev), unix.Minor(st.Rdev)}] = true
+	}
+	for _, loop := range loopDevices(name) {
+		devices[loop] = true
+	}
+	mounts, err := readMounts()
+	if err != nil {
+		return err
+	}
+	for _, m := range mounts {
+		if devices[[2]uint32{m.major, m.minor}] {
+			return failf(exitBusy, "unmount it, or read it as it is with --force", "%s is mounted at %s", name, m.point)
+		}
+	}
+	return nil
+}
+
+// loopDevices returns the numbers of the loop devices on a file.
+func loopDevices(name string) (devices [][2]uint32) {
+	resolved, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return nil
+	}
+	if resolved, err = filepath.Abs(resolved); err != nil {
+		return nil
+	}
+	files, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
+	for _, file := range files {
+		backing, err := os.ReadFile(file)
+		if err != nil || strings.TrimSuffix(string(backing), "\n") != resolved {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(file), "../dev"))
+		if err != nil {
+			continue
+		}
+		var d [2]uint32
+		if _, err := fmt.Sscanf(string(text), "%d:%d", &d[0], &d[1]); err == nil {
+			devices = append(devices, d)
+		}
+	}
+	return devices
+}
+
+// openImageVolume opens an image with the keys in a ring, which it takes over.
+func openImageVolume(source string, ring *keys.Keyring, force bool, o fs.Options) (*fs.Volume, error) {
+	st, err := openImage(source, force)
+	if err != nil {
+		ring.Close()
+		return nil, err
+	}
+	v, err := fs.NewVolume(st, ring, o)
+	if err != nil {
+		st.Close()
+		ring.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// openImageForReading is openForReading for an image.
+func openImageForReading(source string, k *keyFlags, c console) (*fs.Volume, error) {
+	locked, err := openImageVolume(source, new(keys.Keyring), k.force, fs.Options{})
+	if err != nil {
+		return nil, err
+	}
+	mks, err := k.unlockImage(source, locked, c)
+	locked.Close()
+	if err != nil {
+		return nil, err
+	}
+	return openImageVolume(source, mks.ring(), k.force, fs.Options{
+		Features: cpufeat.Host(), Log: foregroundLog(c.err),
+	})
+}
+
+// An encryptedTree is a directory of an image that is encrypted in one that is not:
+// the top of what has a policy.
+type encryptedTree struct {
+	path   string
+	policy keys.Policy
+	err    error // what is wrong with the policy
+}
+
+// encryptedTrees calls f for the tops of what is encrypted in an image until it
+// returns false. It goes through all directories that are not encrypted, and
+// returns what cannot be read of them.
+func encryptedTrees(v *fs.Volume, f func(encryptedTree) bool) error {
+	var errs []error
+	queue := []string{"/"}
+	for len(queue) > 0 {
+		dir := queue[0]
+		queue = queue[1:]
+		i, a, err := v.Walk(dir)
+		if err != nil {
+			errs = append(errs, plainError(dir, err))
+			continue
+		}
+		if a.Mode&store.ModeType != store.ModeDir {
+			v.Release(i, 1)
+			continue
+		}
+		policy, encrypted, err := v.PolicyOf(i)
+		if encrypted || err != nil {
+			v.Release(i, 1)
+			if !f(encryptedTree{dir, policy, err}) {
+				break
+			}
+			continue
+		}
+		entries, err := v.ReadDir(i)
+		v.Release(i, 1)
+		if err != nil {
+			errs = append(errs, plainError(dir, err))
+		}
+		for _, e := range entries {
+			if e.Type == store.ModeDir || e.Type == 0 {
+				queue = append(queue, path.Join(dir, e.Name))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
