@@ -119,7 +119,9 @@ func TestDamage(t *testing.T) {
 			noticed := 0
 			sectors := slices.Sorted(maps.Keys(r.sectors))
 			sectors = sectors[2:] // before the superblock
-			for i, s := range sectors {
+			const step = 3        // it takes long enough
+			for i := 0; i < len(sectors); i += step {
+				s := sectors[i]
 				// Not the first bytes, without which a block in the journal is
 				// none of its own any more: the log ends before it.
 				at := s*sector + 12 + int64(i*7919%(sector-12))
@@ -141,8 +143,8 @@ func TestDamage(t *testing.T) {
 					noticed++
 				}
 			}
-			if noticed*2 < len(sectors) {
-				t.Errorf("%d of %d changes noticed", noticed, len(sectors))
+			if noticed*2*step < len(sectors) {
+				t.Errorf("%d of %d changes noticed", noticed, len(sectors)/step)
 			}
 		})
 	}
