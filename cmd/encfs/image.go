@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path"
@@ -19,7 +18,7 @@ import (
 )
 
 // openImage opens the file system in a file or block device, which is only read.
-// One that is mounted is refused, unless force is set.
+// One that others may change meanwhile is refused, unless force is set.
 func openImage(name string, force bool) (*ext4.Store, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -27,7 +26,7 @@ func openImage(name string, force bool) (*ext4.Store, error) {
 	}
 	st, err := func() (*ext4.Store, error) {
 		if !force {
-			if err := checkUnmounted(f, name); err != nil {
+			if err := checkUnused(f, name); err != nil {
 				return nil, err
 			}
 		}
@@ -61,57 +60,60 @@ func imageError(name string, err error) error {
 	return err
 }
 
-// checkUnmounted returns an error if a file or device, or a loop device on the
-// file, is mounted.
-func checkUnmounted(f *os.File, name string) error {
+// checkUnused returns an error if a file or device may be changed while it is read:
+// if it is mounted, or for a file if a loop device can write to it. A mount in
+// another namespace does not show, but keeps the device from being claimed.
+func checkUnused(f *os.File, name string) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return failf(exitSource, "", "source %s: %w", name, err)
 	}
-	devices := map[[2]uint32]bool{}
-	if st.Mode&unix.S_IFMT == unix.S_IFBLK {
-		devices[[2]uint32{unix.Major(st.Rdev), unix.Minor(st.Rdev)}] = true
-	}
-	for _, loop := range loopDevices(name) {
-		devices[loop] = true
+	const hint = "unmount it, or read it as it is with --force"
+	if st.Mode&unix.S_IFMT != unix.S_IFBLK {
+		if loop := writableLoop(name); loop != "" {
+			return failf(exitBusy, hint, "%s is in use by the loop device %s", name, loop)
+		}
+		return nil
 	}
 	mounts, err := readMounts()
 	if err != nil {
 		return err
 	}
 	for _, m := range mounts {
-		if devices[[2]uint32{m.major, m.minor}] {
-			return failf(exitBusy, "unmount it, or read it as it is with --force", "%s is mounted at %s", name, m.point)
+		if m.major == unix.Major(st.Rdev) && m.minor == unix.Minor(st.Rdev) {
+			return failf(exitBusy, hint, "%s is mounted at %s", name, m.point)
 		}
+	}
+	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_EXCL|unix.O_CLOEXEC, 0)
+	if err == unix.EBUSY {
+		return failf(exitBusy, hint, "%s is in use", name)
+	}
+	if err == nil {
+		unix.Close(fd)
 	}
 	return nil
 }
 
-// loopDevices returns the numbers of the loop devices on a file.
-func loopDevices(name string) (devices [][2]uint32) {
-	resolved, err := filepath.EvalSymlinks(name)
+// writableLoop returns a loop device that is attached to a file and not read-only,
+// "" if there is none.
+func writableLoop(name string) string {
+	resolved, err := resolve(name)
 	if err != nil {
-		return nil
-	}
-	if resolved, err = filepath.Abs(resolved); err != nil {
-		return nil
+		return ""
 	}
 	files, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	for _, file := range files {
+		dir := filepath.Dir(filepath.Dir(file))
 		backing, err := os.ReadFile(file)
 		if err != nil || strings.TrimSuffix(string(backing), "\n") != resolved {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(filepath.Dir(file), "../dev"))
-		if err != nil {
+		if readOnly, err := os.ReadFile(filepath.Join(dir, "ro")); err == nil && strings.TrimSpace(string(readOnly)) == "1" {
 			continue
 		}
-		var d [2]uint32
-		if _, err := fmt.Sscanf(string(text), "%d:%d", &d[0], &d[1]); err == nil {
-			devices = append(devices, d)
-		}
+		return "/dev/" + filepath.Base(dir)
 	}
-	return devices
+	return ""
 }
 
 // openImageVolume opens an image with the keys in a ring, which it takes over.
