@@ -9,3 +9,13 @@ func (v *Volume) InUse() int {
 	defer v.mu.Unlock()
 	return len(v.inodes) - 1
 }
+
+// Listing reads a directory as a new handle does, and returns the first of the
+// entries, which handles share, and their number.
+func (f *FS) Listing(dir *Inode) (*DirEntry, int, error) {
+	l, err := f.read(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	return &l.entries[0], len(l.entries), nil
+}

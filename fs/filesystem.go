@@ -14,21 +14,6 @@ import (
 // does here what is different from a tree with one policy. It behaves as the
 // kernel does, with and without keys.
 
-// setSystemDriver takes the driver that was asked for, for the contents that have
-// its algorithm.
-func (v *Volume) setSystemDriver() (err error) {
-	if v.opts.Driver == "" {
-		return nil
-	}
-	if v.driver, err = decrypt.LookupName(v.opts.Driver); err != nil {
-		return err
-	}
-	if !v.opts.Features.Has(v.driver.Needs) {
-		return fmt.Errorf("fs: driver %s: %w", v.driver.Name, ErrDriverUnusable)
-	}
-	return nil
-}
-
 // checkSystemPolicy returns an error for a policy that nothing in this file system
 // can have.
 func (v *Volume) checkSystemPolicy(p keys.Policy) error {

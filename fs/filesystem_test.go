@@ -14,7 +14,6 @@ import (
 	"syscall"
 	"testing"
 
-	"encfs/cpufeat"
 	"encfs/fs"
 	"encfs/fs/ext4"
 	"encfs/fs/ext4/ext4test"
@@ -38,7 +37,6 @@ func openSystem(t testing.TB, img []byte, o fs.Options, rawKeys ...string) *fs.V
 		}
 		ring.Add(k)
 	}
-	o.Features = cpufeat.Host()
 	v, err := fs.NewVolume(st, ring, o)
 	if err != nil {
 		t.Fatal(err)
@@ -351,7 +349,7 @@ func TestSystemInconsistent(t *testing.T) {
 			}
 			ring.Add(k)
 			var log bytes.Buffer
-			v, err := fs.NewVolume(strange, ring, fs.Options{Features: cpufeat.Host(), Log: slog.New(slog.NewTextHandler(&log, nil))})
+			v, err := fs.NewVolume(strange, ring, fs.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package fs
 import (
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"encfs/decrypt"
 	"encfs/fs/store"
@@ -19,6 +20,11 @@ type Inode struct {
 	naming atomic.Pointer[naming] // of a directory; set once
 	target atomic.Pointer[string] // of a symbolic link; set once
 
+	// Of a directory: how often its entries may have changed, and what its last
+	// listing was while a handle has it.
+	changes atomic.Uint64
+	listing atomic.Pointer[weak.Pointer[listing]]
+
 	// mu guards the contents of a regular file: held for reading while data
 	// units are read, for writing while they, the size or the fields below
 	// change.
@@ -28,6 +34,7 @@ type Inode struct {
 	opens    int               // Open calls without their CloseFile
 	unitSize int               // of file, in bytes
 	contents *decrypt.Contents // nil: nothing to decrypt
+	cut      bool              // what lay behind the end was overwritten with zeros, perhaps not on stable storage yet
 	context  string            // the stored context that contents is for
 }
 

@@ -34,11 +34,10 @@ const NameMax = 255
 const targetMax = 4093
 
 // Options says how a Volume works. The zero value is a volume that decrypts in
-// the reading goroutine, with the portable drivers, and logs nothing.
+// the reading goroutine, with the best drivers, and logs nothing.
 type Options struct {
 	Queue    *workqueue.Queue // decrypts data units; nil means in the request itself
-	Features cpufeat.Set      // features of the CPU that drivers may use
-	Driver   string           // name of the driver for contents; "" is the best one
+	Drivers  *decrypt.Table   // nil: all that this CPU can run, tested before their first use
 	ReadOnly bool             // change nothing, even if the store can be written to
 	Shared   bool             // others change the store too: nothing is remembered
 	ShowBad  bool             // show entries whose name does not decode, removable, under their lower name
@@ -61,7 +60,7 @@ type Volume struct {
 	ring   *keys.Keyring
 	opts   Options
 	policy keys.Policy    // of the root; of a tree only
-	driver decrypt.Driver // for contents with its algorithm; of a file system only if asked for
+	driver decrypt.Driver // for the contents of a tree
 	attrs  *xattrCipher   // of a tree only
 	root   *Inode
 
@@ -72,15 +71,22 @@ type Volume struct {
 }
 
 // NewVolume applies the keys of ring to a store. The volume takes over both, and
-// Close closes them; after an error they are still the caller's.
+// Close closes them; after an error they are still the caller's. It fails if a
+// driver that it needs is not there or does not pass its self-test.
 //
 // If the store is a store.FileSystem, each object has its own policy or none, and
 // what the ring has no key for is shown as the kernel shows it then. Any other
 // store is a tree with the policy of its root, and it fails if the key of that is
-// not in the ring, or if there is no driver for it.
+// not in the ring.
 func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Drivers == nil {
+		var err error
+		if o.Drivers, err = decrypt.NewTable(cpufeat.Host(), decrypt.SelfTestLazy, o.Log); err != nil {
+			return nil, err
+		}
 	}
 	v := &Volume{store: st, ring: ring, opts: o, inodes: map[store.Node]*Inode{}}
 	v.reported.log = o.Log
@@ -92,12 +98,13 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 	v.root = v.newInode(st.Root(), store.ModeDir)
 	v.root.refs = 1
 	v.inodes[st.Root()] = v.root
-	prepare := v.openTree
-	if v.system, _ = st.(store.FileSystem); v.system != nil {
-		prepare = v.setSystemDriver
-	}
-	if err := prepare(); err != nil {
+	if err := o.Drivers.TestKDFs(); err != nil {
 		return nil, err
+	}
+	if v.system, _ = st.(store.FileSystem); v.system == nil {
+		if err := v.openTree(); err != nil {
+			return nil, err
+		}
 	}
 	return v, nil
 }
@@ -121,10 +128,10 @@ func (v *Volume) openTree() error {
 	if err != nil {
 		return fmt.Errorf("fs: root: %w", err)
 	}
-	if v.driver, err = lookupDriver(v.policy.Contents, o); err != nil {
+	if v.driver, err = o.Drivers.Lookup(v.policy.Contents.Algorithm()); err != nil {
 		return err
 	}
-	if v.attrs, err = newXattrCipher(mk, v.policy.Padding(), o.Features); err != nil {
+	if v.attrs, err = newXattrCipher(mk, v.policy.Padding(), o.Drivers); err != nil {
 		return err
 	}
 	if _, err := v.naming(v.root); err != nil {
@@ -151,30 +158,6 @@ func checkPolicy(p keys.Policy) error {
 	return nil
 }
 
-// lookupDriver returns the driver for contents of a mode: the one asked for by
-// name or the best that the CPU can run.
-func lookupDriver(mode keys.Mode, o Options) (decrypt.Driver, error) {
-	if o.Driver == "" {
-		return decrypt.Lookup(mode.Algorithm(), o.Features)
-	}
-	d, err := decrypt.LookupName(o.Driver)
-	if err != nil {
-		return decrypt.Driver{}, err
-	}
-	if d.Algorithm != mode.Algorithm() {
-		return decrypt.Driver{}, fmt.Errorf("fs: driver %s is for %s, but the contents are encrypted with %s",
-			d.Name, d.Algorithm, mode.Algorithm())
-	}
-	if !o.Features.Has(d.Needs) {
-		return decrypt.Driver{}, fmt.Errorf("fs: driver %s: %w", d.Name, ErrDriverUnusable)
-	}
-	return d, nil
-}
-
-// ErrDriverUnusable means that the CPU lacks a feature that a driver asked for
-// by name needs.
-var ErrDriverUnusable = errors.New("the CPU lacks features that it needs")
-
 // Close releases the volume, its store and its keys. All inodes and files must
 // have been released before.
 func (v *Volume) Close() error {
@@ -194,7 +177,7 @@ func (v *Volume) Close() error {
 func (v *Volume) Policy() keys.Policy { return v.policy }
 
 // ContentsDriver returns the name of the driver that decrypts contents. For a file
-// system it is "" unless one was asked for, as the policies decide.
+// system it is "", as the policies decide.
 func (v *Volume) ContentsDriver() string { return v.driver.Name }
 
 // ReadOnly reports whether the volume cannot be written to.
@@ -256,7 +239,7 @@ func (v *Volume) newNames(node store.Node, raw []byte) (*decrypt.Names, error) {
 		return nil, err
 	}
 	defer k.Wipe()
-	d, err := decrypt.Lookup(ctx.Filenames.Algorithm(), v.opts.Features)
+	d, err := v.opts.Drivers.Lookup(ctx.Filenames.Algorithm())
 	if err != nil {
 		return nil, err
 	}
@@ -272,7 +255,7 @@ func (v *Volume) newContents(node store.Node, raw []byte) (*decrypt.Contents, er
 	defer k.Wipe()
 	d := v.driver
 	if ctx.Contents.Algorithm() != d.Algorithm {
-		if d, err = decrypt.Lookup(ctx.Contents.Algorithm(), v.opts.Features); err != nil {
+		if d, err = v.opts.Drivers.Lookup(ctx.Contents.Algorithm()); err != nil {
 			return nil, err
 		}
 	}

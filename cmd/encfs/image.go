@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"encfs/cpufeat"
 	"encfs/fs"
 	"encfs/fs/ext4"
 	"encfs/fs/store"
@@ -133,7 +132,12 @@ func openImageVolume(source string, ring *keys.Keyring, force bool, o fs.Options
 }
 
 // openImageForReading is openForReading for an image.
-func openImageForReading(source string, k *keyFlags, c console) (*fs.Volume, error) {
+func openImageForReading(source string, k *keyFlags, drivers driverOptions, c console) (*fs.Volume, error) {
+	log := foregroundLog(c.err)
+	table, err := drivers.table(log)
+	if err != nil {
+		return nil, err
+	}
 	locked, err := openImageVolume(source, new(keys.Keyring), k.force, fs.Options{})
 	if err != nil {
 		return nil, err
@@ -144,7 +148,7 @@ func openImageForReading(source string, k *keyFlags, c console) (*fs.Volume, err
 		return nil, err
 	}
 	return openImageVolume(source, mks.ring(), k.force, fs.Options{
-		Features: cpufeat.Host(), Log: foregroundLog(c.err),
+		Drivers: table, Log: log,
 	})
 }
 

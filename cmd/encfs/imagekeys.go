@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	iofs "io/fs"
 	"os"
 	"path/filepath"
@@ -56,13 +57,21 @@ func openImageMetadata(v *fs.Volume, other string) (*imageMetadata, error) {
 	return m, nil
 }
 
-// openOtherMetadata opens a .fscrypt folder, or the one inside a directory.
+// openOtherMetadata opens what --metadata names: a .fscrypt folder, or a directory
+// with one inside.
 func openOtherMetadata(name string) (*metadata.Dir, error) {
 	folder := filepath.Join(name, metadata.FolderName)
 	if _, err := os.Stat(folder); errors.Is(err, iofs.ErrNotExist) {
 		folder = name
 	}
-	return metadata.OpenFolder(folder)
+	dir, err := metadata.OpenFolder(folder)
+	if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+		return nil, failf(exitMetadata, "", "--metadata %s: there is no such folder", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--metadata: %w", err)
+	}
+	return dir, nil
 }
 
 func (m *imageMetadata) close() {

@@ -44,7 +44,7 @@ make a link /sbin/mount.encfs to this program and use the type encfs.
 
 The mount ends with "encfs umount MOUNTPOINT", or when its process gets SIGTERM
 while nobody uses it. A second signal takes away a mount that is in use.`,
-		Args: cobra.ExactArgs(2),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.source, r.point = args[0], args[1]
 			for _, list := range optionLists {
@@ -166,7 +166,7 @@ func (o *serveOrder) prepare(r mountRequest, c console) (masterKeys, error) {
 // prepareImage is prepare for an image.
 func (o *serveOrder) prepareImage(r mountRequest, c console) (masterKeys, error) {
 	o.ReadOnly, o.Shared, o.Force = true, false, r.keys.force
-	if err := o.Pipeline.checkDriver(); err != nil {
+	if _, err := o.Pipeline.Drivers.table(nil); err != nil {
 		return nil, err
 	}
 	v, err := openImageVolume(o.Source, new(keys.Keyring), o.Force, fs.Options{})

@@ -29,7 +29,7 @@ func newStatusCommand() *cobra.Command {
 		Long: `Show policy, cipher, protectors and mount of a cipher directory; of an ext4 image
 or device the policies of all directories. Needs no key.
 What is damaged or missing is reported, and the rest is shown.`,
-		Args: cobra.ExactArgs(1),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := readStatus(args[0], metadata, force)
 			if s == nil {
@@ -239,7 +239,7 @@ func (s *sourceStatus) printJSON(w io.Writer) error {
 func (s *sourceStatus) printText(w io.Writer) error {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "%-11s %s\n", label, printable(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "%-12s %s\n", label, printable(fmt.Sprintf(format, args...)))
 	}
 	kind := "cipher directory"
 	if s.Kind == "ext4" {
