@@ -60,7 +60,7 @@ func (d *dirHandles) remove(fh uint64) {
 
 func (f *FS) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
 	// Without the key of its names there is nothing to list: better said now.
-	if _, err := f.v.names(f.inode(in.NodeId)); err != nil {
+	if _, err := f.v.naming(f.inode(in.NodeId)); err != nil {
 		return status(err)
 	}
 	out.Fh = f.dirs.add()

@@ -10,8 +10,8 @@ import (
 	"encfs/keys"
 )
 
-// unitSize is the data unit size of a volume, in bytes, and unitShift its binary
-// logarithm.
+// unitSize is the data unit size of a tree with one policy, in bytes, and
+// unitShift its binary logarithm.
 const (
 	unitShift = 12
 	unitSize  = 1 << unitShift
@@ -45,10 +45,11 @@ func (v *Volume) isFile(i *Inode, write bool) error {
 // open is Open with i.mu held.
 func (v *Volume) open(i *Inode, write bool) error {
 	if i.file == nil || write && i.writer == nil {
-		f, err := v.store.Open(i.node, write)
+		f, size, err := v.openStored(i.node, write)
 		if err != nil {
 			return v.report(err)
 		}
+		i.unitSize = size
 		if err := v.setFile(i, f, write); err != nil {
 			f.Close()
 			return err
@@ -68,6 +69,7 @@ func (v *Volume) created(i *Inode, f store.FileWriter) error {
 		return v.open(i, true)
 	}
 	// Or opened it, wrote to it and closed it, of which f knows nothing.
+	i.unitSize = unitSize
 	err := f.Reload()
 	if err == nil {
 		err = v.setFile(i, f, true)

@@ -17,8 +17,8 @@ type Inode struct {
 	typ  uint32 // S_IFMT bits
 	refs uint64 // guarded by Volume.mu
 
-	names  atomic.Pointer[decrypt.Names] // of a directory; set once
-	target atomic.Pointer[string]        // of a symbolic link; set once
+	naming atomic.Pointer[naming] // of a directory; set once
+	target atomic.Pointer[string] // of a symbolic link; set once
 
 	// Of a directory: how often its entries may have changed, and what its last
 	// listing was while a handle has it.
@@ -29,12 +29,13 @@ type Inode struct {
 	// units are read, for writing while they, the size or the fields below
 	// change.
 	mu       sync.RWMutex
-	file     store.File       // nil: not open
-	writer   store.FileWriter // file, if it is open for writing, else nil
-	opens    int              // Open calls without their CloseFile
-	contents *decrypt.Contents
-	cut      bool   // what lay behind the end was overwritten with zeros, perhaps not on stable storage yet
-	context  string // the stored context that contents is for
+	file     store.File        // nil: not open
+	writer   store.FileWriter  // file, if it is open for writing, else nil
+	opens    int               // Open calls without their CloseFile
+	unitSize int               // of file, in bytes
+	contents *decrypt.Contents // nil: nothing to decrypt
+	cut      bool              // what lay behind the end was overwritten with zeros, perhaps not on stable storage yet
+	context  string            // the stored context that contents is for
 }
 
 // Type returns the type of the inode, as the S_IFMT bits of stat(2).

@@ -1,12 +1,10 @@
 package fs
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 	"syscall"
 
-	"encfs/decrypt"
 	"encfs/fs/store"
 	"encfs/keys"
 )
@@ -23,7 +21,14 @@ type DirEntry struct {
 
 // Lookup finds an entry of a directory.
 func (v *Volume) Lookup(dir *Inode, name string) (*Inode, Attr, error) {
-	ct, err := v.seal(dir, name)
+	n, err := v.naming(dir)
+	if err != nil {
+		return nil, Attr{}, err
+	}
+	if n.locked {
+		return v.lookupLocked(dir, name)
+	}
+	ct, err := n.seal(name)
 	if err != nil {
 		return nil, Attr{}, err
 	}
@@ -40,7 +45,7 @@ func (v *Volume) lookup(dir *Inode, ct []byte) (*Inode, Attr, error) {
 	if err != nil {
 		return nil, Attr{}, v.report(err)
 	}
-	return v.found(node, attr)
+	return v.found(dir, node, attr)
 }
 
 // entry is Lookup of an entry that ReadDir gave.
@@ -51,8 +56,13 @@ func (v *Volume) entry(dir *Inode, e DirEntry) (*Inode, Attr, error) {
 	return v.lookup(dir, e.sealed)
 }
 
-// found returns the inode of a node that was looked up, with one reference more.
-func (v *Volume) found(node store.Node, attr Attr) (*Inode, Attr, error) {
+// found returns the inode of a node that was looked up in a directory, with one
+// reference more.
+func (v *Volume) found(dir *Inode, node store.Node, attr Attr) (*Inode, Attr, error) {
+	if err := v.checkChild(dir, node, attr.Mode); err != nil {
+		v.store.Release(node, 1)
+		return nil, Attr{}, v.report(err)
+	}
 	i := v.inode(node, attr.Mode)
 	var err error
 	if i.isOpen() {
@@ -69,9 +79,10 @@ func (v *Volume) found(node store.Node, attr Attr) (*Inode, Attr, error) {
 
 // ReadDir returns the entries of a directory, without "." and "..". Entries
 // whose names do not decrypt to something that can be a name are left out, unless
-// Options.ShowBad is set, and logged once.
+// Options.ShowBad is set, and logged once. Without the key of a directory in a
+// file system the names are no-key names.
 func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
-	names, err := v.names(dir)
+	n, err := v.naming(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +92,11 @@ func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
 	}
 	entries := make([]DirEntry, 0, len(stored))
 	for _, e := range stored {
-		name, err := plainName(names, e)
+		name, err := n.show(e)
 		if err != nil {
-			if e.Err == nil { // else the store has said so
+			if e.Err != nil {
+				v.report(e.Err) // other errors the store has said
+			} else {
 				v.reported.once(join(dir.node.String(), e.Lower), "name does not decode: "+err.Error())
 			}
 			if v.opts.ShowBad && v.lowers != nil {
@@ -159,15 +172,15 @@ func (v *Volume) readlink(i *Inode) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	n, err := v.newNames(i.node, raw)
+	n, err := v.newNaming(i.node, raw)
 	if err != nil {
 		return "", err
 	}
-	target, err := n.Decrypt(ct)
+	target, err := n.target(ct)
 	if err != nil {
 		return "", &store.DamagedError{Path: i.node.String(), Detail: "target does not decrypt: " + err.Error()}
 	}
-	return string(target), nil
+	return target, nil
 }
 
 // Owner is who a new object belongs to; see store.Owner.
@@ -303,7 +316,7 @@ func (v *Volume) Link(i, dir *Inode, name string) (Attr, error) {
 	if err != nil {
 		return Attr{}, v.report(err)
 	}
-	_, attr, err = v.found(i.node, attr)
+	_, attr, err = v.found(dir, i.node, attr)
 	return attr, err
 }
 
@@ -405,24 +418,5 @@ func (v *Volume) lookupBad(dir *Inode, lower string) (*Inode, Attr, error) {
 	if err != nil {
 		return nil, Attr{}, v.report(err)
 	}
-	return v.found(node, attr)
-}
-
-// plainName decrypts the name of an entry and checks that it can be one, and
-// that it leads back to the entry: a lookup encrypts the name that is shown.
-func plainName(names *decrypt.Names, e store.Dirent) (string, error) {
-	if e.Err != nil {
-		return "", e.Err
-	}
-	name, err := names.Decrypt(e.Name)
-	if err == nil {
-		err = decrypt.ValidName(name)
-	}
-	if err != nil {
-		return "", err
-	}
-	if ct, err := names.Encrypt(name, NameMax); err != nil || !bytes.Equal(ct, e.Name) {
-		return "", errors.New("is not how the name that it decrypts to is encrypted")
-	}
-	return string(name), nil
+	return v.found(dir, node, attr)
 }

@@ -10,10 +10,10 @@ import (
 	"encfs/workqueue"
 )
 
-// itemUnits is how many data units a work item decrypts: 64 KiB of them, so that
-// what a queue costs is small beside the work and a large read still falls into
-// enough items for several CPUs.
-const itemUnits = 16
+// itemSize is how many bytes of data units a work item decrypts, so that what a
+// queue costs is small beside the work and a large read still falls into enough
+// items for several CPUs.
+const itemSize = 64 << 10
 
 // A span is the data units that a read touches.
 type span struct {
@@ -22,13 +22,14 @@ type span struct {
 	skip  int   // bytes of the first unit before the read begins
 }
 
-// spanOf returns the span of n bytes at off; n is at least 1.
-func spanOf(off int64, n int) span {
-	first := off / unitSize
+// spanOf returns the span of n bytes at off, in data units of size bytes; n is at
+// least 1.
+func spanOf(off int64, n, size int) span {
+	first := off / int64(size)
 	return span{
 		first: first,
-		units: int((off+int64(n)-1)/unitSize-first) + 1,
-		skip:  int(off - first*unitSize),
+		units: int((off+int64(n)-1)/int64(size)-first) + 1,
+		skip:  int(off - first*int64(size)),
 	}
 }
 
@@ -89,10 +90,10 @@ func (v *Volume) readAt(i *Inode, dst []byte, off int64) (int, error) {
 		return 0, nil
 	}
 	n := int(min(int64(len(dst)), size-off))
-	s := spanOf(off, n)
+	s := spanOf(off, n, i.unitSize)
 	r := readings.Get().(*reading)
 	defer readings.Put(r)
-	whole := s.units * unitSize
+	whole := s.units * i.unitSize
 	if s.skip == 0 && whole <= len(dst) {
 		return n, v.readUnits(r, i, dst[:whole], s)
 	}
@@ -118,7 +119,8 @@ func (v *Volume) refresh(i *Inode) error {
 }
 
 // readUnits reads the data units of a span into buf and decrypts them there,
-// zeros where they are holes. i.mu is held for reading.
+// unless the file is not encrypted, with zeros where they are holes. i.mu is held
+// for reading.
 func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 	if cap(r.holes) < s.units {
 		r.holes = make([]bool, s.units)
@@ -128,15 +130,18 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 	if err != nil {
 		return v.report(err)
 	}
-	items := 0
-	for u := 0; u*unitSize < n; {
+	items, size := 0, i.unitSize
+	itemUnits := max(itemSize/size, 1)
+	for u := 0; u*size < n; {
 		run := 1
 		for u+run < s.units && holes[u+run] == holes[u] && (run < itemUnits || holes[u]) {
 			run++
 		}
-		part := buf[u*unitSize : min(n, (u+run)*unitSize)]
+		part := buf[u*size : min(n, (u+run)*size)]
 		if holes[u] {
 			clear(part)
+		} else if i.contents == nil {
+			// not encrypted
 		} else if first := uint64(s.first) + uint64(u); v.opts.Queue == nil {
 			i.contents.DecryptUnits(part, part, first)
 		} else {

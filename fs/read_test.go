@@ -20,7 +20,7 @@ func TestSpanOf(t *testing.T) {
 		{"near the end of what is possible", 1<<62 - 1, 1, span{1<<50 - 1, 1, 4095}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := spanOf(tt.off, tt.n); got != tt.want {
+			if got := spanOf(tt.off, tt.n, 4096); got != tt.want {
 				t.Errorf("spanOf(%d, %d) = %+v, want %+v", tt.off, tt.n, got, tt.want)
 			}
 		})

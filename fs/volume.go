@@ -56,11 +56,12 @@ type Volume struct {
 	writer store.Writer     // nil: read-only
 	xattrs store.Xattrs     // nil: no extended attributes
 	lowers store.LowerNames // nil: no way around encrypted names
+	system store.FileSystem // nil: a tree with one policy
 	ring   *keys.Keyring
 	opts   Options
-	policy keys.Policy // of the root
-	driver decrypt.Driver
-	attrs  *xattrCipher
+	policy keys.Policy    // of the root; of a tree only
+	driver decrypt.Driver // for the contents of a tree
+	attrs  *xattrCipher   // of a tree only
 	root   *Inode
 
 	reported reporter
@@ -70,9 +71,13 @@ type Volume struct {
 }
 
 // NewVolume applies the keys of ring to a store. The volume takes over both, and
-// Close closes them; after an error they are still the caller's. It fails if the
-// root has a policy whose key is not in the ring, or if no driver for it is there
-// and passes its self-test.
+// Close closes them; after an error they are still the caller's. It fails if a
+// driver that it needs is not there or does not pass its self-test.
+//
+// If the store is a store.FileSystem, each object has its own policy or none, and
+// what the ring has no key for is shown as the kernel shows it then. Any other
+// store is a tree with the policy of its root, and it fails if the key of that is
+// not in the ring.
 func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -90,38 +95,49 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 	}
 	v.xattrs, _ = st.(store.Xattrs)
 	v.lowers, _ = st.(store.LowerNames)
-	raw, err := st.Context(st.Root())
-	if err != nil {
-		return nil, fmt.Errorf("fs: root: %w", err)
-	}
-	ctx, err := keys.ParseContext(raw)
-	if err != nil {
-		return nil, fmt.Errorf("fs: root: %w", err)
-	}
-	if err := checkPolicy(ctx.Policy); err != nil {
-		return nil, fmt.Errorf("fs: root: %w", err)
-	}
-	v.policy = ctx.Policy
-	if err := o.Drivers.TestKDFs(); err != nil {
-		return nil, err
-	}
-	mk, err := ring.Find(v.policy)
-	if err != nil {
-		return nil, fmt.Errorf("fs: root: %w", err)
-	}
-	if v.driver, err = o.Drivers.Lookup(v.policy.Contents.Algorithm()); err != nil {
-		return nil, err
-	}
-	if v.attrs, err = newXattrCipher(mk, v.policy.Padding(), o.Drivers); err != nil {
-		return nil, err
-	}
 	v.root = v.newInode(st.Root(), store.ModeDir)
 	v.root.refs = 1
 	v.inodes[st.Root()] = v.root
-	if _, err := v.names(v.root); err != nil {
-		return nil, fmt.Errorf("fs: root: %w", err)
+	if err := o.Drivers.TestKDFs(); err != nil {
+		return nil, err
+	}
+	if v.system, _ = st.(store.FileSystem); v.system == nil {
+		if err := v.openTree(); err != nil {
+			return nil, err
+		}
 	}
 	return v, nil
+}
+
+// openTree prepares a tree with one policy.
+func (v *Volume) openTree() error {
+	st, ring, o := v.store, v.ring, v.opts
+	raw, err := st.Context(st.Root())
+	if err != nil {
+		return fmt.Errorf("fs: root: %w", err)
+	}
+	ctx, err := keys.ParseContext(raw)
+	if err != nil {
+		return fmt.Errorf("fs: root: %w", err)
+	}
+	if err := checkPolicy(ctx.Policy); err != nil {
+		return fmt.Errorf("fs: root: %w", err)
+	}
+	v.policy = ctx.Policy
+	mk, err := ring.Find(v.policy)
+	if err != nil {
+		return fmt.Errorf("fs: root: %w", err)
+	}
+	if v.driver, err = o.Drivers.Lookup(v.policy.Contents.Algorithm()); err != nil {
+		return err
+	}
+	if v.attrs, err = newXattrCipher(mk, v.policy.Padding(), o.Drivers); err != nil {
+		return err
+	}
+	if _, err := v.naming(v.root); err != nil {
+		return fmt.Errorf("fs: root: %w", err)
+	}
+	return nil
 }
 
 // checkPolicy returns an error for a policy that a cipher directory cannot have:
@@ -156,10 +172,12 @@ func (v *Volume) Close() error {
 	return err
 }
 
-// Policy returns the encryption policy of the root.
+// Policy returns the encryption policy of the root, the zero Policy for a file
+// system, whose objects have their own.
 func (v *Volume) Policy() keys.Policy { return v.policy }
 
-// ContentsDriver returns the name of the driver that decrypts contents.
+// ContentsDriver returns the name of the driver that decrypts contents. For a file
+// system it is "", as the policies decide.
 func (v *Volume) ContentsDriver() string { return v.driver.Name }
 
 // ReadOnly reports whether the volume cannot be written to.
@@ -171,9 +189,12 @@ func (v *Volume) Root() *Inode { return v.root }
 // Statfs describes the space of the store.
 func (v *Volume) Statfs() (store.Statfs, error) { return v.store.Statfs() }
 
-// master returns the master key of a context. In a tree with one policy, which
-// a volume with an encrypted root is, an object under another key is damage.
+// master returns the master key of a context. In a tree with one policy an object
+// under another key is damage.
 func (v *Volume) master(node store.Node, ctx keys.Context) (*keys.MasterKey, error) {
+	if v.system != nil {
+		return v.ring.Find(ctx.Policy)
+	}
 	if ctx.Version != v.policy.Version || ctx.Identifier != v.policy.Identifier || ctx.Descriptor != v.policy.Descriptor {
 		return nil, &store.DamagedError{Path: node.String(), Detail: "is encrypted with another master key, " + ctx.Identifier.String()}
 	}
@@ -182,19 +203,30 @@ func (v *Volume) master(node store.Node, ctx keys.Context) (*keys.MasterKey, err
 
 // fileKey derives the key of an inode for a mode from its stored context.
 func (v *Volume) fileKey(node store.Node, raw []byte, mode func(keys.Policy) keys.Mode) (*keys.FileKey, keys.Context, error) {
-	ctx, err := keys.ParseContext(raw)
-	if err == nil {
-		err = checkPolicy(ctx.Policy)
-	}
+	ctx, err := v.context(node, raw)
 	if err != nil {
-		return nil, ctx, &store.DamagedError{Path: node.String(), Detail: err.Error()}
+		return nil, ctx, err
 	}
 	mk, err := v.master(node, ctx)
 	if err != nil {
 		return nil, ctx, err
 	}
-	k, err := mk.FileKey(ctx, mode(ctx.Policy), keys.Place{})
+	k, err := mk.FileKey(ctx, mode(ctx.Policy), v.place(node))
 	return k, ctx, err
+}
+
+// context parses a stored context and checks its policy.
+func (v *Volume) context(node store.Node, raw []byte) (keys.Context, error) {
+	ctx, err := keys.ParseContext(raw)
+	if err == nil && v.system != nil {
+		err = v.checkSystemPolicy(ctx.Policy)
+	} else if err == nil {
+		err = checkPolicy(ctx.Policy)
+	}
+	if err != nil {
+		return ctx, &store.DamagedError{Path: node.String(), Detail: err.Error()}
+	}
+	return ctx, nil
 }
 
 func contentsMode(p keys.Policy) keys.Mode  { return p.Contents }
@@ -222,48 +254,41 @@ func (v *Volume) newContents(node store.Node, raw []byte) (*decrypt.Contents, er
 	}
 	defer k.Wipe()
 	d := v.driver
-	if ctx.Contents != v.policy.Contents {
+	if ctx.Contents.Algorithm() != d.Algorithm {
 		if d, err = v.opts.Drivers.Lookup(ctx.Contents.Algorithm()); err != nil {
 			return nil, err
 		}
 	}
-	return decrypt.NewContents(k, d, unitSize)
+	return decrypt.NewContents(k, d, v.unitSize(ctx.Policy))
 }
 
-// names returns the cipher of the names in a directory.
-func (v *Volume) names(dir *Inode) (*decrypt.Names, error) {
+// naming returns how the names in a directory are stored.
+func (v *Volume) naming(dir *Inode) (*naming, error) {
 	if dir.typ != store.ModeDir {
 		return nil, syscall.ENOTDIR
 	}
-	if n := dir.names.Load(); n != nil {
+	if n := dir.naming.Load(); n != nil {
 		return n, nil
 	}
 	raw, err := v.store.Context(dir.node)
 	if err != nil {
 		return nil, v.report(err)
 	}
-	n, err := v.newNames(dir.node, raw)
+	n, err := v.newNaming(dir.node, raw)
 	if err != nil {
 		return nil, v.report(err)
 	}
-	dir.names.Store(n)
+	dir.naming.Store(n)
 	return n, nil
 }
 
-// seal encrypts a name for a directory.
+// seal returns how a name is stored in a directory.
 func (v *Volume) seal(dir *Inode, name string) ([]byte, error) {
-	n, err := v.names(dir)
+	n, err := v.naming(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := decrypt.ValidName([]byte(name)); err != nil {
-		return nil, syscall.EINVAL
-	}
-	ct, err := n.Encrypt([]byte(name), NameMax)
-	if err != nil {
-		return nil, syscall.ENAMETOOLONG
-	}
-	return ct, nil
+	return n.seal(name)
 }
 
 // report passes an error on, and logs it if it says that something is damaged.
@@ -286,7 +311,15 @@ type reporter struct {
 const reportedMax = 10000
 
 func (r *reporter) once(path, detail string) {
+	if r.first(path, detail) {
+		r.log.Error("damaged", "lower", path, "detail", detail)
+	}
+}
+
+// first reports whether this detail of a path is new.
+func (r *reporter) first(path, detail string) bool {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	was, ok := r.seen[path]
 	known := ok && was == detail
 	if !known {
@@ -295,8 +328,5 @@ func (r *reporter) once(path, detail string) {
 		}
 		r.seen[path] = detail
 	}
-	r.mu.Unlock()
-	if !known {
-		r.log.Error("damaged", "lower", path, "detail", detail)
-	}
+	return !known
 }

@@ -134,6 +134,13 @@ func namespace(name string) (encrypted bool, err error) {
 	return false, syscall.EOPNOTSUPP
 }
 
+// namespace is the same for this volume: in a file system attributes are not
+// encrypted.
+func (v *Volume) namespace(name string) (encrypted bool, err error) {
+	encrypted, err = namespace(name)
+	return encrypted && v.system == nil, err
+}
+
 // xattrStore returns the store of an inode's attributes, if user attributes can
 // be on it: as in the kernel, only on regular files and directories.
 func (v *Volume) xattrStore(i *Inode, encrypted bool, refusal syscall.Errno) (store.Xattrs, error) {
@@ -146,9 +153,22 @@ func (v *Volume) xattrStore(i *Inode, encrypted bool, refusal syscall.Errno) (st
 	return v.xattrs, nil
 }
 
+// xattrWriter is xattrStore for a change.
+func (v *Volume) xattrWriter(i *Inode, encrypted bool) (store.XattrWriter, error) {
+	st, err := v.xattrStore(i, encrypted, syscall.EPERM)
+	if err != nil {
+		return nil, err
+	}
+	w, ok := st.(store.XattrWriter)
+	if !ok {
+		return nil, syscall.EOPNOTSUPP
+	}
+	return w, nil
+}
+
 // GetXattr returns the value of an extended attribute; ENODATA if there is none.
 func (v *Volume) GetXattr(i *Inode, name string) ([]byte, error) {
-	encrypted, err := namespace(name)
+	encrypted, err := v.namespace(name)
 	if err != nil {
 		return nil, err
 	}
@@ -188,12 +208,13 @@ func (v *Volume) ListXattr(i *Inode) ([]string, error) {
 	}
 	names := make([]string, 0, len(stored))
 	for _, lower := range stored {
-		encrypted, err := namespace(lower)
-		switch name, ok := v.attrs.openName(lower); {
-		case err == nil && !encrypted:
+		encrypted, err := v.namespace(lower)
+		if err == nil && !encrypted {
 			names = append(names, lower)
-		case ok:
-			names = append(names, name)
+		} else if v.system == nil {
+			if name, ok := v.attrs.openName(lower); ok {
+				names = append(names, name)
+			}
 		}
 	}
 	return names, nil
@@ -204,11 +225,11 @@ func (v *Volume) SetXattr(i *Inode, name string, value []byte, flags int) error 
 	if v.writer == nil {
 		return syscall.EROFS
 	}
-	encrypted, err := namespace(name)
+	encrypted, err := v.namespace(name)
 	if err != nil {
 		return err
 	}
-	st, err := v.xattrStore(i, encrypted, syscall.EPERM)
+	st, err := v.xattrWriter(i, encrypted)
 	if err != nil {
 		return err
 	}
@@ -227,11 +248,11 @@ func (v *Volume) RemoveXattr(i *Inode, name string) error {
 	if v.writer == nil {
 		return syscall.EROFS
 	}
-	encrypted, err := namespace(name)
+	encrypted, err := v.namespace(name)
 	if err != nil {
 		return err
 	}
-	st, err := v.xattrStore(i, encrypted, syscall.EPERM)
+	st, err := v.xattrWriter(i, encrypted)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"encfs/cpufeat"
 	"encfs/decrypt"
+	"encfs/fs/ext4/ext4test"
 )
 
 func TestMain(m *testing.M) {
@@ -26,6 +28,10 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
+	images := t.TempDir()
+	for _, name := range []string{"v2-pad16-1k", "multi", "no-encryption", "dirty-fast-commit", "tool-two-protectors", "tool-v1", "tool-linked", "tool-linked-home"} {
+		writeImage(t, images, ext4test.Get(name))
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -34,10 +40,31 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			// The race detector's wait of a second at each exit would add up.
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			env.Setenv("IMAGES", images)
 			env.Defer(func() { detachMounts(t, env.WorkDir) })
 			return nil
 		},
 	})
+}
+
+// writeImage writes an image of a kernel to a directory, with a file for each of
+// its keys and for each passphrase or raw key that the fscrypt tool was given.
+func writeImage(t *testing.T, dir string, f ext4test.Fixture) {
+	files := map[string]string{".img": string(f.Image(t))}
+	m := f.Manifest(t)
+	for n, k := range m.Keys {
+		files[fmt.Sprintf(".key%d", n)] = k.RawHex + "\n"
+	}
+	if m.Tool != nil {
+		for n, p := range m.Tool.Protectors {
+			files[fmt.Sprintf(".secret%d", n)] = p.Passphrase + p.RawKeyHex + "\n"
+		}
+	}
+	for end, contents := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name+end), []byte(contents), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // condition answers [fuse], whether this user can mount, [root], [selftest], whether

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/keys"
 )
@@ -35,8 +36,9 @@ func newMountCommand() *cobra.Command {
 	var readOnly, allowOther, fake bool
 	cmd := &cobra.Command{
 		Use:   "mount [flags] SOURCE MOUNTPOINT",
-		Short: "Mount a cipher directory",
-		Long: `Mount a cipher directory, in the background: the command returns once the mount
+		Short: "Mount a cipher directory or an image",
+		Long: `Mount a cipher directory, or read-only an ext4 image or device with directories
+that Linux encrypted, in the background: the command returns once the mount
 answers. Messages of the mount go to the system log, or to --log. For fstab(5),
 make a link /sbin/mount.encfs to this program and use the type encfs.
 
@@ -97,20 +99,20 @@ func mount(r mountRequest, c console) error {
 		Source: source, ReadOnly: r.options.readOnly, AllowOther: r.options.allowOther,
 		Shared: r.shared, ShowBad: r.showBad, Options: r.options.kernel, Pipeline: r.pipeline,
 	}
-	mk, err := o.prepare(r, c)
+	mks, err := o.prepare(r, c)
 	if err != nil {
 		return err
 	}
 	if r.foreground {
-		return serve(o, mk, foregroundLog(c.err), func() error { return nil })
+		return serve(o, mks, foregroundLog(c.err), func() error { return nil })
 	}
-	defer mk.Close()
+	defer mks.close()
 	if r.log != "" {
 		if o.Log, err = filepath.Abs(r.log); err != nil {
 			return err
 		}
 	}
-	if err := startServer(o, mk); err != nil {
+	if err := startServer(o, mks); err != nil {
 		return err
 	}
 	if o.Log == "" && isTerminal(c.err) && !hasSyslog() { // a script would hear it each time
@@ -119,9 +121,16 @@ func mount(r mountRequest, c console) error {
 	return nil
 }
 
-// prepare fills in the rest of the order and returns the master key. Nobody is
+// prepare fills in the rest of the order and returns the master keys. Nobody is
 // asked for a passphrase before all else is known to be right.
-func (o *serveOrder) prepare(r mountRequest, c console) (*keys.MasterKey, error) {
+func (o *serveOrder) prepare(r mountRequest, c console) (masterKeys, error) {
+	isImage, err := checkSource(o.Source)
+	if err != nil {
+		return nil, err
+	}
+	if isImage {
+		return o.prepareImage(r, c)
+	}
 	st, err := openStore(o.Source, dirstore.Options{ReadOnly: o.ReadOnly, Shared: o.Shared})
 	if err != nil {
 		return nil, err
@@ -147,13 +156,37 @@ func (o *serveOrder) prepare(r mountRequest, c console) (*keys.MasterKey, error)
 	if err := lockStore(st, r.source, o.ReadOnly || o.Shared); err != nil {
 		return nil, err
 	}
-	return r.keys.unlock(o.Source, st, c)
+	mk, err := r.keys.unlock(o.Source, st, c)
+	if err != nil {
+		return nil, err
+	}
+	return masterKeys{mk}, nil
+}
+
+// prepareImage is prepare for an image.
+func (o *serveOrder) prepareImage(r mountRequest, c console) (masterKeys, error) {
+	o.ReadOnly, o.Shared, o.Force = true, false, r.keys.force
+	if _, err := o.Pipeline.Drivers.table(nil); err != nil {
+		return nil, err
+	}
+	v, err := openImageVolume(o.Source, new(keys.Keyring), o.Force, fs.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	if o.MountPoint, err = checkMountPoint(r.point, o.Source, r.options.nonEmpty); err != nil {
+		return nil, err
+	}
+	if err := checkFUSE(o.AllowOther); err != nil {
+		return nil, err
+	}
+	return r.keys.unlockImage(r.source, v, c)
 }
 
 // startServer starts a process that serves the mount, in a session of its own so
 // that it outlives the terminal, and returns once the mount answers. The master
-// key goes through a pipe, as arguments and environment can be seen by others.
-func startServer(o serveOrder, mk *keys.MasterKey) error {
+// keys go through a pipe, as arguments and environment can be seen by others.
+func startServer(o serveOrder, mks masterKeys) error {
 	orderR, orderW, err := os.Pipe()
 	if err != nil {
 		return err
@@ -181,7 +214,7 @@ func startServer(o serveOrder, mk *keys.MasterKey) error {
 	orderR.Close()
 	answerW.Close()
 	// A server that has already ended says why in its answer.
-	if err := writeOrder(orderW, o, mk); err != nil && !errors.Is(err, syscall.EPIPE) {
+	if err := writeOrder(orderW, o, mks); err != nil && !errors.Is(err, syscall.EPIPE) {
 		server.Process.Kill()
 		server.Wait()
 		return err

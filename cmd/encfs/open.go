@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/binary"
 	"errors"
 	iofs "io/fs"
 	"os"
@@ -16,60 +15,37 @@ import (
 	"encfs/keys"
 )
 
-// checkSource finds out what a source is and refuses all but what this version
-// can open, a directory.
-func checkSource(path string) error {
+// checkSource finds out what a source is: a directory, or else a file or block
+// device with an image in it. Everything else is refused.
+func checkSource(path string) (isImage bool, err error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, iofs.ErrNotExist):
-		return failf(exitSource, "", "source %s does not exist", path)
+		return false, failf(exitSource, "", "source %s does not exist", path)
 	case errors.Is(err, unix.ENOTCONN):
-		return failf(exitSource, "clean up with: encfs umount "+path,
+		return false, failf(exitSource, "clean up with: encfs umount "+path,
 			"source %s is a mount, and the program that served it is gone", path)
 	case err != nil: // perhaps as it is another user's mount
-		return cmp.Or(notMount(path), failf(exitSource, "", "source: %w", err))
+		return false, cmp.Or(notMount(path), failf(exitSource, "", "source: %w", err))
 	case info.IsDir():
-		return notMount(path)
+		return false, notMount(path)
 	}
-	const hint = "a source is a directory that encfs init made"
 	if !info.Mode().IsRegular() && info.Mode()&iofs.ModeType != iofs.ModeDevice {
-		return failf(exitSource, hint, "source %s is neither a directory nor a file or block device", path)
+		return false, failf(exitSource, sourceHint, "source %s is neither a directory nor a file or block device", path)
 	}
-	ext4, err := isExt4(path)
-	if err != nil {
-		return failf(exitSource, "", "source: %w", err)
-	}
-	if ext4 {
-		return failf(exitUnsupported, "", "%s is an ext4 file system: ext4 images are not supported by this version", path)
-	}
-	return failf(exitSource, hint, "source %s is not recognised", path)
+	return true, nil
 }
 
-// Place and value of the magic number in the superblock of ext4 (s_magic in
-// fs/ext4/ext4.h), little-endian.
-const (
-	ext4MagicOffset = 1024 + 0x38
-	ext4Magic       = 0xEF53
-)
+const sourceHint = "a source is a directory that encfs init made, or an ext4 image or device"
 
-// isExt4 reports whether a file or device begins with an ext4 file system.
-func isExt4(path string) (bool, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	var magic [2]byte
-	if _, err := f.ReadAt(magic[:], ext4MagicOffset); err != nil {
-		return false, nil // too short
-	}
-	return binary.LittleEndian.Uint16(magic[:]) == ext4Magic, nil
-}
-
-// openStore opens a source. The caller closes it.
+// openStore opens a cipher directory. The caller closes it.
 func openStore(source string, o dirstore.Options) (*dirstore.Store, error) {
-	if err := checkSource(source); err != nil {
+	isImage, err := checkSource(source)
+	if err != nil {
 		return nil, err
+	}
+	if isImage {
+		return nil, failf(exitUnsupported, "", "%s is not a cipher directory, and images are only read", source)
 	}
 	st, err := dirstore.Open(source, o)
 	if lost, ok := errors.AsType[*dirstore.LostHeaderError](err); ok {
@@ -130,10 +106,28 @@ func mountedAt(source string) string {
 	return ""
 }
 
-// openVolume opens a source with its master key, which it takes over.
-func openVolume(source string, mk *keys.MasterKey, lock bool, o fs.Options) (*fs.Volume, error) {
+// masterKeys are the master keys of a source: one of a cipher directory, any number
+// of an image.
+type masterKeys []*keys.MasterKey
+
+func (m masterKeys) close() {
+	for _, mk := range m {
+		mk.Close()
+	}
+}
+
+// ring returns a keyring that owns the keys.
+func (m masterKeys) ring() *keys.Keyring {
 	ring := new(keys.Keyring)
-	ring.Add(mk)
+	for _, mk := range m {
+		ring.Add(mk)
+	}
+	return ring
+}
+
+// openVolume opens a cipher directory with its master key, which it takes over.
+func openVolume(source string, mk *keys.MasterKey, lock bool, o fs.Options) (*fs.Volume, error) {
+	ring := masterKeys{mk}.ring()
 	st, err := openStore(source, dirstore.Options{ReadOnly: o.ReadOnly, Shared: o.Shared, Log: o.Log})
 	if err != nil {
 		ring.Close()
@@ -168,6 +162,13 @@ func openForReading(source string, k *keyFlags, f *driverFlags, c console) (*fs.
 	if err := keys.DisableCoreDumps(); err != nil {
 		return nil, err
 	}
+	isImage, err := checkSource(source)
+	if err != nil {
+		return nil, err
+	}
+	if isImage {
+		return openImageForReading(source, k, drivers, c)
+	}
 	policy, err := readPolicy(source)
 	if err != nil {
 		return nil, err
@@ -187,7 +188,7 @@ func openForReading(source string, k *keyFlags, f *driverFlags, c console) (*fs.
 	})
 }
 
-// unlockSource asks for the key of a source and returns its master key.
+// unlockSource asks for the key of a cipher directory and returns its master key.
 func unlockSource(source string, k *keyFlags, c console) (*keys.MasterKey, error) {
 	st, err := openStore(source, dirstore.Options{ReadOnly: true, Shared: true})
 	if err != nil {

@@ -13,13 +13,14 @@ import (
 )
 
 // A serveOrder is what the mount command hands to the process that serves the
-// mount, besides the master key. Paths are absolute.
+// mount, besides the master keys. Paths are absolute.
 type serveOrder struct {
 	Source, MountPoint string
 	ReadOnly           bool
 	AllowOther         bool
 	Shared             bool
 	ShowBad            bool
+	Force              bool
 	Options            []string // for the kernel
 	Pipeline           pipelineOptions
 	Log                string // file to append messages to, empty for syslog
@@ -28,30 +29,43 @@ type serveOrder struct {
 // maxOrder bounds the encoded order in bytes.
 const maxOrder = 1 << 20
 
-// writeOrder writes an order and a master key: the length of the order as a gob
-// in four bytes, little-endian, the order, the length of the key in one byte, the
-// key. (A gob, as paths need not be UTF-8.) The key is never on the heap.
-func writeOrder(w io.Writer, o serveOrder, mk *keys.MasterKey) error {
+// writeOrder writes an order and master keys: the length of the order as a gob in
+// four bytes, little-endian, the order, for each key its length in one byte and
+// the key, and a zero byte. (A gob, as paths need not be UTF-8.) The keys are never
+// on the heap.
+func writeOrder(w io.Writer, o serveOrder, mks masterKeys) error {
 	var text bytes.Buffer
 	if err := gob.NewEncoder(&text).Encode(o); err != nil {
 		return err
 	}
+	head := append(binary.LittleEndian.AppendUint32(nil, uint32(text.Len())), text.Bytes()...)
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	for _, mk := range mks {
+		if err := writeKey(w, mk); err != nil {
+			return err
+		}
+	}
+	_, err := w.Write([]byte{0})
+	return err
+}
+
+func writeKey(w io.Writer, mk *keys.MasterKey) error {
 	raw, err := mk.Raw()
 	if err != nil {
 		return err
 	}
 	defer raw.Close()
-	head := append(binary.LittleEndian.AppendUint32(nil, uint32(text.Len())), text.Bytes()...)
-	for _, part := range [][]byte{head, {byte(raw.Len())}, raw.Bytes()} {
-		if _, err := w.Write(part); err != nil {
-			return err
-		}
+	if _, err := w.Write([]byte{byte(raw.Len())}); err != nil {
+		return err
 	}
-	return nil
+	_, err = w.Write(raw.Bytes())
+	return err
 }
 
-// readOrder reads what writeOrder wrote. The caller closes the key.
-func readOrder(r io.Reader) (o serveOrder, mk *keys.MasterKey, err error) {
+// readOrder reads what writeOrder wrote. The caller closes the keys.
+func readOrder(r io.Reader) (o serveOrder, mks masterKeys, err error) {
 	var size [4]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
 		return o, nil, fmt.Errorf("order: %w", err)
@@ -67,19 +81,34 @@ func readOrder(r io.Reader) (o serveOrder, mk *keys.MasterKey, err error) {
 	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&o); err != nil {
 		return o, nil, fmt.Errorf("order: %w", err)
 	}
-	if _, err := io.ReadFull(r, size[:1]); err != nil {
-		return o, nil, fmt.Errorf("order: %w", err)
+	for {
+		mk, err := readKey(r)
+		if err != nil {
+			mks.close()
+			return o, nil, fmt.Errorf("order: %w", err)
+		}
+		if mk == nil {
+			return o, mks, nil
+		}
+		mks = append(mks, mk)
 	}
-	raw, err := keys.NewSecret(max(1, int(size[0])))
+}
+
+// readKey returns the next key, nil behind the last one.
+func readKey(r io.Reader) (*keys.MasterKey, error) {
+	var size [1]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil || size[0] == 0 {
+		return nil, err
+	}
+	raw, err := keys.NewSecret(int(size[0]))
 	if err != nil {
-		return o, nil, err
+		return nil, err
 	}
 	defer raw.Close()
 	if _, err := io.ReadFull(r, raw.Bytes()); err != nil {
-		return o, nil, fmt.Errorf("order: %w", err)
+		return nil, err
 	}
-	mk, err = keys.NewMasterKey(raw.Bytes())
-	return o, mk, err
+	return keys.NewMasterKey(raw.Bytes())
 }
 
 // An answer is what the serving process tells the mount command once: that the

@@ -15,6 +15,11 @@ func TestOrder(t *testing.T) {
 		Source: "/a b", MountPoint: "/c\n\xffd", ReadOnly: true, Options: []string{"noexec"},
 		Pipeline: pipelineOptions{Queue: "bound", Scope: "cache", MaxActive: 3}, Log: "/l",
 	}
+	other, err := keys.NewMasterKey(bytes.Repeat([]byte{1}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
 	for _, size := range []int{keys.MinMasterKeySize, 32, keys.MaxMasterKeySize} {
 		raw := bytes.Repeat([]byte{0xa5}, size)
 		mk, err := keys.NewMasterKey(raw)
@@ -23,24 +28,24 @@ func TestOrder(t *testing.T) {
 		}
 		defer mk.Close()
 		var pipe bytes.Buffer
-		if err := writeOrder(&pipe, want, mk); err != nil {
+		if err := writeOrder(&pipe, want, masterKeys{mk, other}); err != nil {
 			t.Fatal(err)
 		}
 		whole := bytes.Clone(pipe.Bytes())
-		got, gotKey, err := readOrder(&pipe)
+		got, gotKeys, err := readOrder(&pipe)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer gotKey.Close()
+		defer gotKeys.close()
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("\n got %+v\nwant %+v", got, want)
 		}
-		if gotKey.Identifier() != mk.Identifier() {
-			t.Errorf("key of %d bytes: got %v, want %v", size, gotKey.Identifier(), mk.Identifier())
+		if len(gotKeys) != 2 || gotKeys[0].Identifier() != mk.Identifier() || gotKeys[1].Identifier() != other.Identifier() {
+			t.Errorf("keys of %d bytes: got %v, want %v and %v", size, gotKeys, mk, other)
 		}
 		for n := range whole {
 			if _, k, err := readOrder(bytes.NewReader(whole[:n])); err == nil {
-				k.Close()
+				k.close()
 				t.Errorf("no error with %d of %d bytes", n, len(whole))
 			}
 		}

@@ -2,12 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 
 	"encfs/keys"
 	"encfs/keys/metadata"
@@ -51,16 +47,9 @@ func openMetadata(source string, id keys.Identifier, other string) (*keyMetadata
 
 func (m *keyMetadata) read(id keys.Identifier, other string) error {
 	if other != "" {
-		folder := filepath.Join(other, metadata.FolderName)
-		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-			folder = other
-		}
-		dir, err := metadata.OpenFolder(folder)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-			return failf(exitMetadata, "", "--metadata %s: there is no such folder", other)
-		}
+		dir, err := openOtherMetadata(other)
 		if err != nil {
-			return fmt.Errorf("--metadata: %w", err)
+			return err
 		}
 		m.dirs = append(m.dirs, dir)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -50,21 +51,21 @@ func serveInBackground(orders, answers *os.File) error {
 		if err := keys.DisableCoreDumps(); err != nil {
 			return err
 		}
-		order, mk, err := readOrder(orders)
+		order, mks, err := readOrder(orders)
 		orders.Close()
 		if err != nil {
 			return err
 		}
 		if log, err = backgroundLog(order.Log); err != nil {
-			mk.Close()
+			mks.close()
 			return err
 		}
 		said, err := captureErrors()
 		if err != nil {
-			mk.Close()
+			mks.close()
 			return err
 		}
-		err = serve(order, mk, log, func() error {
+		err = serve(order, mks, log, func() error {
 			said()
 			return answer(nil)
 		})
@@ -84,22 +85,22 @@ func serveInBackground(orders, answers *os.File) error {
 	return err
 }
 
-// serve mounts and serves until the end of the mount. It takes over mk. It calls
-// ready once the mount answers; if that fails it ends the mount.
-func serve(o serveOrder, mk *keys.MasterKey, log *slog.Logger, ready func() error) (err error) {
+// serve mounts and serves until the end of the mount. It takes over the keys. It
+// calls ready once the mount answers; if that fails it ends the mount.
+func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (err error) {
 	unix.Umask(0) // modes are those that the callers' processes ask for
 	queue, err := o.Pipeline.newQueue()
 	if err != nil {
-		mk.Close()
+		mks.close()
 		return err
 	}
 	defer queue.Close()
 	drivers, err := o.Pipeline.Drivers.table(log)
 	if err != nil {
-		mk.Close()
+		mks.close()
 		return err
 	}
-	v, err := openVolume(o.Source, mk, true, fs.Options{
+	v, err := o.open(mks, fs.Options{
 		Queue: queue, Drivers: drivers,
 		ReadOnly: o.ReadOnly, Shared: o.Shared, ShowBad: o.ShowBad, Log: log,
 	})
@@ -128,6 +129,22 @@ func serve(o serveOrder, mk *keys.MasterKey, log *slog.Logger, ready func() erro
 	waitForEnd(server, o.MountPoint, signals, log)
 	log.Info("unmounted", "source", o.Source, "mountpoint", o.MountPoint)
 	return nil
+}
+
+// open opens the source that is to be mounted. It takes over the keys.
+func (o *serveOrder) open(mks masterKeys, opts fs.Options) (*fs.Volume, error) {
+	isImage, err := checkSource(o.Source)
+	if err == nil && !isImage && len(mks) != 1 {
+		err = fmt.Errorf("%d master keys of a cipher directory", len(mks))
+	}
+	switch {
+	case err != nil:
+		mks.close()
+		return nil, err
+	case isImage:
+		return openImageVolume(o.Source, mks.ring(), o.Force, opts)
+	}
+	return openVolume(o.Source, mks[0], true, opts)
 }
 
 // waitForEnd returns when the mount has ended, by umount or by a signal. The first

@@ -22,14 +22,16 @@ import (
 func newStatusCommand() *cobra.Command {
 	var asJSON bool
 	var metadata string
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "status [flags] SOURCE|MOUNTPOINT",
 		Short: "Show policy, cipher, protectors and mount",
-		Long: `Show policy, cipher, protectors and mount of a cipher directory. Needs no key.
+		Long: `Show policy, cipher, protectors and mount of a cipher directory; of an ext4 image
+or device the policies of all directories. Needs no key.
 What is damaged or missing is reported, and the rest is shown.`,
 		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := readStatus(args[0], metadata)
+			s, err := readStatus(args[0], metadata, force)
 			if s == nil {
 				return err
 			}
@@ -42,6 +44,7 @@ What is damaged or missing is reported, and the rest is shown.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&metadata, "metadata", "", "look for linked protectors in this `DIR`, too")
+	cmd.Flags().BoolVar(&force, "force", false, "look at an image or device even if it is mounted")
 	return cmd
 }
 
@@ -63,6 +66,8 @@ type policyStatus struct {
 	Key       string   `json:"key"`
 	Unlocked  bool     `json:"unlocked"`
 	Driver    string   `json:"driver"` // for contents, on this machine
+	// Directories are the tops of what has the policy, in an image.
+	Directories []string `json:"directories,omitempty"`
 }
 
 type protectorStatus struct {
@@ -73,7 +78,7 @@ type protectorStatus struct {
 
 // readStatus finds out about a source or mount point. If something is wrong with
 // it, it returns the error and, if there is any, the rest.
-func readStatus(path, otherMetadata string) (*sourceStatus, error) {
+func readStatus(path, otherMetadata string, force bool) (*sourceStatus, error) {
 	mounts, err := readMounts()
 	if err != nil {
 		return nil, err
@@ -100,6 +105,18 @@ func readStatus(path, otherMetadata string) (*sourceStatus, error) {
 		s.Mount, err = readMountStatus(mount)
 		errs = append(errs, err)
 		unlocked = err == nil
+	}
+	if isImage, err := checkSource(source); err == nil && isImage {
+		s.Kind = "ext4"
+		v, err := openImageVolume(source, new(keys.Keyring), force, fs.Options{})
+		if err != nil && !mounted {
+			return nil, err
+		}
+		if err == nil {
+			defer v.Close()
+			err = s.readImage(v, otherMetadata)
+		}
+		return s, errors.Join(append(errs, err)...)
 	}
 	policy, err := readPolicy(source)
 	if err != nil {
@@ -147,10 +164,48 @@ func readMountStatus(m mountEntry) (map[string]any, error) {
 	return status, nil
 }
 
+// readImage adds what an image has, without its keys.
+func (s *sourceStatus) readImage(v *fs.Volume, otherMetadata string) error {
+	at := map[keys.Policy]int{}
+	var errs []error
+	err := encryptedTrees(v, func(t encryptedTree) bool {
+		if t.err != nil {
+			errs = append(errs, plainError(t.path, t.err))
+			return true
+		}
+		n, ok := at[t.policy]
+		if !ok {
+			n = len(s.Policies)
+			at[t.policy] = n
+			s.Policies = append(s.Policies, describePolicy(t.policy, false))
+		}
+		s.Policies[n].Directories = append(s.Policies[n].Directories, t.path)
+		return true
+	})
+	errs = append(errs, err)
+	m, err := openImageMetadata(v, otherMetadata)
+	if m == nil {
+		return errors.Join(append(errs, err)...)
+	}
+	defer m.close()
+	for _, p := range m.protectors {
+		s.Protectors = append(s.Protectors, protectorStatus{p.Descriptor(), p.Name(), p.Source().String()})
+	}
+	return errors.Join(append(errs, m.errs...)...)
+}
+
+// keyName returns the name that a policy has for its master key.
+func keyName(p keys.Policy) string {
+	if p.Version == 1 {
+		return p.Descriptor.String()
+	}
+	return p.Identifier.String()
+}
+
 func describePolicy(p keys.Policy, unlocked bool) policyStatus {
 	s := policyStatus{
 		Version: p.Version, Contents: p.Contents.String(), Filenames: p.Filenames.String(),
-		Padding: p.Padding(), Flags: []string{}, Key: p.Identifier.String(), Unlocked: unlocked,
+		Padding: p.Padding(), Flags: []string{}, Key: keyName(p), Unlocked: unlocked,
 	}
 	for _, f := range []struct {
 		flag keys.Flags
@@ -186,7 +241,11 @@ func (s *sourceStatus) printText(w io.Writer) error {
 	line := func(label, format string, args ...any) {
 		fmt.Fprintf(&b, "%-12s %s\n", label, printable(fmt.Sprintf(format, args...)))
 	}
-	line("source", "%s (cipher %s)", s.Source, s.Kind)
+	kind := "cipher directory"
+	if s.Kind == "ext4" {
+		kind = "ext4, read-only"
+	}
+	line("source", "%s (%s)", s.Source, kind)
 	for _, p := range s.Policies {
 		line("policy", "%s, version %d", p.Key, p.Version)
 		line("contents", "%s, driver %s", p.Contents, p.Driver)
@@ -194,9 +253,14 @@ func (s *sourceStatus) printText(w io.Writer) error {
 		if len(p.Flags) > 0 {
 			line("flags", "%s", strings.Join(p.Flags, ", "))
 		}
-		if p.Unlocked {
+		for _, dir := range p.Directories {
+			line("directory", "%s", dir)
+		}
+		switch {
+		case s.Kind != "directory": // whose mount has the keys of some policies
+		case p.Unlocked:
 			line("key", "present, in the mount")
-		} else {
+		default:
 			line("key", "not present")
 		}
 	}

@@ -21,13 +21,14 @@ type keyFlags struct {
 	protector  string
 	metadata   string
 	locked     bool
+	force      bool
 }
 
 func (k *keyFlags) add(flags *pflag.FlagSet) {
 	k.passphrase.add(flags)
 	flags.StringArrayVar(&k.keyFiles, "key-file", nil, "raw master key or raw key of a protector, in `FILE` as bytes or in hexadecimal; - is standard input; may be repeated")
-	flags.BoolVar(&k.locked, "locked", false, "open without a key")
-	flags.MarkHidden("locked") // a cipher directory needs one
+	flags.BoolVar(&k.locked, "locked", false, "open an image without keys: encrypted names are shown as the kernel shows them then")
+	flags.BoolVar(&k.force, "force", false, "open an image or device even if it is mounted, which may show it in the middle of a change")
 	k.addPlaces(flags)
 }
 
@@ -124,19 +125,11 @@ func (k *keyFlags) byPassphrase(source string, id keys.Identifier, c console) (*
 // the master key itself, for which no metadata are needed, or the key of a
 // protector.
 func (k *keyFlags) byKeyFile(source string, id keys.Identifier, c console) (*keys.MasterKey, error) {
-	var readings []*keys.Secret
-	defer func() {
-		for _, r := range readings {
-			r.Close()
-		}
-	}()
-	for _, file := range k.keyFiles {
-		r, err := readKeyFile(file, c)
-		if err != nil {
-			return nil, err
-		}
-		readings = append(readings, r...)
+	readings, err := k.readKeyFiles(c)
+	if err != nil {
+		return nil, err
 	}
+	defer func() { closeSecrets(readings) }()
 	for _, r := range readings {
 		mk, err := keys.NewMasterKey(r.Bytes())
 		if err != nil {
@@ -187,6 +180,26 @@ func (k *keyFlags) byKeyFile(source string, id keys.Identifier, c console) (*key
 
 // rawKeySize is the length in bytes of the raw key of a protector.
 const rawKeySize = 32
+
+// readKeyFiles returns the ways to read the key files. The caller closes them.
+func (k *keyFlags) readKeyFiles(c console) ([]*keys.Secret, error) {
+	var readings []*keys.Secret
+	for _, file := range k.keyFiles {
+		r, err := readKeyFile(file, c)
+		if err != nil {
+			closeSecrets(readings)
+			return nil, err
+		}
+		readings = append(readings, r...)
+	}
+	return readings, nil
+}
+
+func closeSecrets(secrets []*keys.Secret) {
+	for _, s := range secrets {
+		s.Close()
+	}
+}
 
 // readKeyFile returns the ways to read a key file, "-" for standard input. The
 // caller closes them.

@@ -1,7 +1,7 @@
 // Package dirstore keeps encrypted files in an ordinary directory tree, the
 // cipher directory: one lower object for each object, with encoded names and a
 // header of 128 bytes before each file's data units and in each directory. It
-// implements store.Store, store.Writer and store.Xattrs. It moves ciphertext
+// implements store.Store, store.Writer and store.XattrWriter. It moves ciphertext
 // and never sees a key; what it authenticates, it authenticates through the
 // Authenticator that its caller gives it.
 //

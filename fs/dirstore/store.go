@@ -59,9 +59,9 @@ type Store struct {
 }
 
 var (
-	_ store.Writer     = (*Store)(nil)
-	_ store.Xattrs     = (*Store)(nil)
-	_ store.LowerNames = (*Store)(nil)
+	_ store.Writer      = (*Store)(nil)
+	_ store.XattrWriter = (*Store)(nil)
+	_ store.LowerNames  = (*Store)(nil)
 )
 
 // Open opens the cipher directory whose root is path. Before anything but

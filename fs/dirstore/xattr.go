@@ -40,7 +40,7 @@ func (s *Store) ListXattr(nd store.Node) ([]string, error) {
 	return names, err
 }
 
-// SetXattr implements store.Xattrs.
+// SetXattr implements store.XattrWriter.
 func (s *Store) SetXattr(nd store.Node, name string, value []byte, flags int) error {
 	n := s.node(nd)
 	return s.changeXattr(n, "set", name, func(fd int) error {
@@ -48,7 +48,7 @@ func (s *Store) SetXattr(nd store.Node, name string, value []byte, flags int) er
 	})
 }
 
-// RemoveXattr implements store.Xattrs.
+// RemoveXattr implements store.XattrWriter.
 func (s *Store) RemoveXattr(nd store.Node, name string) error {
 	n := s.node(nd)
 	return s.changeXattr(n, "remove", name, func(fd int) error {

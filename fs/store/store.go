@@ -64,6 +64,10 @@ type Dirent struct {
 	Ino   uint64
 	Type  uint32 // S_IFMT bits; 0 when the store does not know without a look at the node
 	Err   error
+
+	// Hash and Minor are what a FileSystem finds the name of an encrypted
+	// directory by, which no-key names contain; 0 where there is nothing.
+	Hash, Minor uint32
 }
 
 // Statfs describes the space of a store, in the terms of statfs(2).
@@ -102,6 +106,32 @@ type Store interface {
 	Statfs() (Statfs, error)
 	// Close frees the store. All files must have been closed before.
 	Close() error
+}
+
+// A FileSystem is a Store that is a file system of its own, as the kernel's
+// fscrypt knows it, where each object has its own policy or none. The context
+// of a node tells which: where it is nil, the names in the directory, the target
+// or the contents are stored as they are. Context does so for regular files too.
+//
+// Policies may depend on where an object is, so they need the UUID, the block
+// size and inode numbers.
+type FileSystem interface {
+	Store
+	// UUID returns the UUID of the file system as its superblock has it.
+	UUID() [16]byte
+	// BlockSize returns the size of a block in bytes, a power of two. It is the
+	// size of data units too where a policy says no other.
+	BlockSize() int
+	// Ino returns the inode number of a node.
+	Ino(node Node) uint64
+	// OpenUnits is Open for reading, where the data units that ReadUnits counts
+	// have unitSize bytes: a power of two from 512 to BlockSize, which is what
+	// Open takes.
+	OpenUnits(node Node, unitSize int) (File, error)
+	// LookupHash is Lookup where of the name only Dirent.Hash is known, and a
+	// way to tell it from the others with the same. With a hash of 0, which is
+	// where there is none, all names of the directory are asked.
+	LookupHash(dir Node, hash uint32, match func(name []byte) bool) (Node, Attr, error)
 }
 
 // Layout says how the data units of a file lie in the store.
@@ -243,11 +273,16 @@ type Writer interface {
 	SyncDir(dir Node) error
 }
 
-// Xattrs is a Store that keeps extended attributes; names and values are as
+// Xattrs is a Store that has extended attributes; names and values are as
 // stored. Get and List return what getxattr(2) and listxattr(2) do.
 type Xattrs interface {
 	GetXattr(node Node, name string) ([]byte, error)
 	ListXattr(node Node) ([]string, error)
+}
+
+// XattrWriter is a Store whose extended attributes can be changed.
+type XattrWriter interface {
+	Xattrs
 	// SetXattr takes the flags of setxattr(2): 0, XATTR_CREATE, XATTR_REPLACE.
 	SetXattr(node Node, name string, value []byte, flags int) error
 	RemoveXattr(node Node, name string) error

@@ -794,7 +794,7 @@ func expected(err error) bool {
 }
 
 func testXattrs(t *tree) {
-	x, ok := t.w.(store.Xattrs)
+	x, ok := t.w.(store.XattrWriter)
 	if !ok {
 		t.Skip("the store keeps no extended attributes")
 	}

@@ -52,7 +52,10 @@ func testRead(t *testing.T, s store.Store) {
 	if a.Mode&store.ModeType != store.ModeDir {
 		t.Fatalf("the root has mode %o", a.Mode)
 	}
-	r := &reader{T: t, s: s, seen: make(map[inode]store.Node)}
+	r := &reader{T: t, s: s, unitSize: unitSize, seen: make(map[inode]store.Node)}
+	if fs, ok := s.(store.FileSystem); ok {
+		r.unitSize = fs.BlockSize()
+	}
 	r.seen[inode{a.Dev, a.Ino}] = s.Root()
 	r.directory(s.Root())
 	if _, _, err := s.Lookup(s.Root(), randomBytes(32)); !errors.Is(err, unix.ENOENT) {
@@ -67,8 +70,9 @@ func testRead(t *testing.T, s store.Store) {
 
 type reader struct {
 	*testing.T
-	s    store.Store
-	seen map[inode]store.Node // with a reference each
+	s        store.Store
+	unitSize int
+	seen     map[inode]store.Node // with a reference each
 }
 
 func (r *reader) directory(dir store.Node) {
@@ -166,7 +170,8 @@ func (r *reader) file(n store.Node, a store.Attr) {
 	if empty := f.Layout() == store.LayoutEmpty; empty && (f.Size() != 0 || f.Context() != nil) {
 		r.Errorf("%v: empty, with size %d and context %x", n, f.Size(), f.Context())
 	}
-	units := int((f.Size() + unitSize - 1) / unitSize)
+	unitSize := r.unitSize
+	units := int((f.Size() + int64(unitSize) - 1) / int64(unitSize))
 	const most = 1 << 12
 	units = min(units, most)
 	whole, holes := make([]byte, (units+1)*unitSize), make([]bool, units+1)
@@ -194,7 +199,7 @@ func (r *reader) file(n store.Node, a store.Attr) {
 			r.Errorf("%v: unit %d is something else when read on its own", n, i)
 		}
 	}
-	if m, err := f.ReadUnits(whole[:unitSize], uint64((f.Size()+unitSize-1)/unitSize), holes); m != 0 || err != nil {
+	if m, err := f.ReadUnits(whole[:unitSize], uint64((f.Size()+int64(unitSize)-1)/int64(unitSize)), holes); m != 0 || err != nil {
 		r.Errorf("%v: ReadUnits past the end gives %d bytes and error %v", n, m, err)
 	}
 	for _, whence := range []int{unix.SEEK_DATA, unix.SEEK_HOLE} {

@@ -1,0 +1,5 @@
+//go:build race
+
+package ext4
+
+const raceEnabled = true

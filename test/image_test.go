@@ -1,0 +1,192 @@
+package test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"encfs/fs/ext4/ext4test"
+)
+
+// TestImages mounts images that a kernel has written, with their keys and without,
+// and compares everything with what that kernel showed.
+func TestImages(t *testing.T) {
+	needFUSE(t)
+	for _, f := range ext4test.All(t) {
+		m := f.Manifest(t)
+		if m.MayRefuse {
+			continue
+		}
+		t.Run(f.Name, func(t *testing.T) {
+			dir := tempDir(t)
+			img := filepath.Join(dir, "image")
+			write := func(name, contents string) string {
+				name = filepath.Join(dir, name)
+				if err := os.WriteFile(name, []byte(contents), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return name
+			}
+			write("image", string(f.Image(t)))
+			mnt := filepath.Join(dir, "mnt")
+			if err := os.Mkdir(mnt, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			args := imageKeys(m, write)
+			mounted := func(args []string, check func()) {
+				encfs(t, append([]string{"mount", "--log", filepath.Join(dir, "log"), img, mnt}, args...)...)
+				defer encfs(t, "umount", mnt)
+				check()
+			}
+			mounted(args, func() {
+				for n := range m.Entries {
+					compareEntry(t, mnt, &m.Entries[n])
+				}
+			})
+			mounted([]string{"--locked"}, func() {
+				for n := range m.Entries {
+					compareLocked(t, mnt, &m.Entries[n])
+				}
+			})
+		})
+	}
+}
+
+// imageKeys returns the arguments that give the keys of an image.
+func imageKeys(m *ext4test.Manifest, write func(name, contents string) string) []string {
+	var args []string
+	for n, k := range m.Keys {
+		args = append(args, "--key-file", write(fmt.Sprintf("key%d", n), k.RawHex))
+	}
+	if m.Tool != nil && len(m.Tool.PolicyDirs) > 0 {
+		for _, p := range m.Tool.Protectors {
+			switch {
+			case p.Linked != "":
+			case p.Passphrase != "": // which opens all that a raw key does in these
+				return []string{"--passfile", write("passphrase", p.Passphrase)}
+			default:
+				args = []string{"--key-file", write("raw", p.RawKeyHex)}
+			}
+		}
+	}
+	if len(args) == 0 {
+		return []string{"--locked"}
+	}
+	return args
+}
+
+func compareEntry(t *testing.T, mnt string, e *ext4test.Entry) {
+	t.Helper()
+	path := filepath.Join(mnt, e.PlainPath(t))
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	st := info.Sys().(*syscall.Stat_t)
+	mode, err := strconv.ParseUint(e.Mode, 8, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := e.Size
+	if e.Type == "symlink" {
+		size = int64(len(e.PlainTarget(t)))
+	}
+	if st.Mode != e.Kind(t)|uint32(mode) || st.Size != size || st.Ino != e.Ino ||
+		uint64(st.Nlink) != uint64(max(e.Nlink, 1)) || st.Uid != e.UID || st.Gid != e.GID {
+		t.Errorf("%s: got %+v, want %+v", e.Path, st, e)
+	}
+	if got := [2]int64{st.Mtim.Sec, st.Mtim.Nsec}; got != e.Mtime {
+		t.Errorf("%s: modified at %v, want %v", e.Path, got, e.Mtime)
+	}
+	for name, want := range e.Xattrs {
+		value := make([]byte, 64<<10)
+		n, err := unix.Lgetxattr(path, name, value)
+		if err != nil || hex.EncodeToString(value[:max(n, 0)]) != want {
+			t.Errorf("%s: %s is %x with error %v, want %s", e.Path, name, value[:max(n, 0)], err, want)
+		}
+	}
+	switch e.Type {
+	case "symlink":
+		if got, err := os.Readlink(path); got != e.PlainTarget(t) || err != nil {
+			t.Errorf("%s: target %q and error %v, want %q", e.Path, got, err, e.PlainTarget(t))
+		}
+	case "chr", "blk":
+		if got := [2]uint32{unix.Major(st.Rdev), unix.Minor(st.Rdev)}; got != e.Rdev {
+			t.Errorf("%s: device %v, want %v", e.Path, got, e.Rdev)
+		}
+	case "file":
+		compareContents(t, path, e)
+	}
+}
+
+func compareContents(t *testing.T, path string, e *ext4test.Entry) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer f.Close()
+	if e.SHA256 != "" {
+		h := sha256.New()
+		if _, err := io.Copy(h, f); err != nil || hex.EncodeToString(h.Sum(nil)) != e.SHA256 {
+			t.Errorf("%s: has other contents, or error %v", e.Path, err)
+		}
+	}
+	for n, segment := range e.DataSegments {
+		start, err := f.Seek(segment[0], unix.SEEK_DATA)
+		if err != nil || start != segment[0] {
+			t.Errorf("%s: data at %d and error %v, want %d", e.Path, start, err, segment[0])
+			continue
+		}
+		end, err := f.Seek(start, unix.SEEK_HOLE)
+		if err != nil || end != segment[1] {
+			t.Errorf("%s: a hole at %d and error %v, want %d", e.Path, end, err, segment[1])
+			continue
+		}
+		if n < len(e.SegmentSHA256) {
+			h := sha256.New()
+			if _, err := io.Copy(h, io.NewSectionReader(f, start, end-start)); err != nil || hex.EncodeToString(h.Sum(nil)) != e.SegmentSHA256[n] {
+				t.Errorf("%s: bytes %d to %d are others, or error %v", e.Path, start, end, err)
+			}
+		}
+	}
+}
+
+func compareLocked(t *testing.T, mnt string, e *ext4test.Entry) {
+	t.Helper()
+	path := filepath.Join(mnt, e.LockedPath(t))
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	switch e.Type {
+	case "symlink":
+		want := e.PlainTarget(t)
+		if e.NoKeyTarget != "" {
+			want = e.NoKeyTarget
+		}
+		if got, err := os.Readlink(path); got != want || err != nil || info.Size() != int64(len(want)) {
+			t.Errorf("%s: target %q of %d bytes and error %v, want %q", path, got, info.Size(), err, want)
+		}
+	case "file":
+		f, err := os.Open(path)
+		if err == nil {
+			f.Close()
+		}
+		if encrypted := e.Nonce != ""; errors.Is(err, unix.ENOKEY) != encrypted || !encrypted && err != nil {
+			t.Errorf("%s: Open: %v", path, err)
+		}
+	}
+}
