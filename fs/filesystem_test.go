@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"encfs/decrypt"
 	"encfs/fs"
 	"encfs/fs/ext4"
 	"encfs/fs/ext4/ext4test"
@@ -362,5 +363,103 @@ func TestSystemInconsistent(t *testing.T) {
 				t.Errorf("the log says %q", log.String())
 			}
 		})
+	}
+}
+
+// lockedPath returns what the path of an entry is without the keys.
+func lockedPath(t *testing.T, m *ext4test.Manifest, plain string) string {
+	for n := range m.Entries {
+		if e := &m.Entries[n]; e.Path == plain {
+			return e.LockedPath(t)
+		}
+	}
+	t.Fatalf("there is no %q", plain)
+	return ""
+}
+
+// TestSystemDamaged damages a block of a large directory: its names are gone, with
+// one line in the log that says where, and all others are there.
+func TestSystemDamaged(t *testing.T) {
+	f := ext4test.Get("bigdir-1k")
+	m := f.Manifest(t)
+	img := f.Image(t)
+	sound := openSystem(t, bytes.Clone(img), fs.Options{}, rawKeys(m)...)
+	var dir string // the one with the most entries
+	count := map[string]int{}
+	for n := range m.Entries {
+		parent := path.Dir(m.Entries[n].Path)
+		if count[parent]++; count[parent] > count[dir] {
+			dir = parent
+		}
+	}
+	i, attr, err := sound.Walk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sound.Release(i, 1)
+	st, err := ext4.Open(bytes.NewReader(img), int64(len(img)), ext4.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var node store.Node = st.Root()
+	for name := range strings.SplitSeq(lockedPath(t, m, dir), "/") {
+		var stored []byte
+		entries, err := st.ReadDir(node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if string(e.Name) == name || len(e.Name) >= decrypt.MinNameSize && decrypt.NoKeyName(e.Hash, e.Minor, e.Name) == name {
+				stored = e.Name
+			}
+		}
+		if node, _, err = st.Lookup(node, stored); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored, err := st.ReadDir(node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := bytes.Index(img, stored[len(stored)/2].Name)
+	if at < 0 {
+		t.Fatal("the name is not in the image")
+	}
+	img[at] ^= 1
+
+	var log bytes.Buffer
+	v := openSystem(t, img, fs.Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, rawKeys(m)...)
+	i, _, err = v.Walk(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Release(i, 1)
+	entries, err := v.ReadDir(i)
+	if lost := count[dir] - len(entries); err != nil || lost < 1 || lost > 100 {
+		t.Errorf("ReadDir: %d of %d entries are missing, error %v", lost, count[dir], err)
+	}
+	found, damaged := 0, 0
+	for n := range m.Entries {
+		e := &m.Entries[n]
+		if path.Dir(e.Path) != dir {
+			continue
+		}
+		child, _, err := v.Walk(e.Path)
+		switch {
+		case err == nil:
+			found++
+			v.Release(child, 1)
+		case fs.Errno(err) == syscall.EIO:
+			damaged++
+		default:
+			t.Errorf("%q: %v", e.Path, err)
+		}
+	}
+	if found != len(entries) || damaged != count[dir]-len(entries) {
+		t.Errorf("%d found and %d damaged, of %d listed and %d in all", found, damaged, len(entries), count[dir])
+	}
+	want := fmt.Sprintf("lower=\"inode %d\" detail=\"directory block", attr.Ino)
+	if got := strings.Count(log.String(), want); got != 1 {
+		t.Errorf("the log has %q %d times:\n%s", want, got, log.String())
 	}
 }

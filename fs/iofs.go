@@ -13,7 +13,8 @@ import (
 
 // IOFS returns the tree below a directory of the volume as an io/fs.FS, for
 // reading: a path as of Walk. It follows no symbolic links, and has ReadLink and
-// Lstat for them. It is good until the volume is closed.
+// Lstat for them. As io/fs knows no other names, what has a name that is not
+// UTF-8 is listed and cannot be opened. It is good until the volume is closed.
 func (v *Volume) IOFS(dir string) iofs.FS { return &ioFS{v, dir} }
 
 type ioFS struct {
