@@ -3,6 +3,7 @@ package fs
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"encfs/decrypt"
 	"encfs/fs/store"
@@ -27,7 +28,8 @@ type Inode struct {
 	writer   store.FileWriter // file, if it is open for writing, else nil
 	opens    int              // Open calls without their CloseFile
 	contents *decrypt.Contents
-	context  string // the stored context that contents is for
+	context  string        // the stored context that contents is for
+	unitTime time.Duration // that contents takes for a data unit, if the queue wants to know
 }
 
 // Type returns the type of the inode, as the S_IFMT bits of stat(2).

@@ -65,6 +65,7 @@ type Volume struct {
 	root   *Inode
 
 	reported reporter
+	speeds   speedometer
 
 	mu     sync.Mutex
 	inodes map[store.Node]*Inode // guarded by mu
@@ -181,6 +182,11 @@ func (v *Volume) ContentsDriver() string { return v.driver.Name }
 // ReadOnly reports whether the volume cannot be written to.
 func (v *Volume) ReadOnly() bool { return v.writer == nil }
 
+// auto reports whether the queue wants to know how long decrypting takes.
+func (v *Volume) auto() bool {
+	return v.opts.Queue != nil && v.opts.Queue.Attrs().Kind == workqueue.Auto
+}
+
 // Root returns the root directory. It needs no Release.
 func (v *Volume) Root() *Inode { return v.root }
 
@@ -230,20 +236,22 @@ func (v *Volume) newNames(node store.Node, raw []byte) (*decrypt.Names, error) {
 	return decrypt.NewNames(k, d, ctx.Padding())
 }
 
-// newContents returns the cipher of a file's data units under a context.
-func (v *Volume) newContents(node store.Node, raw []byte) (*decrypt.Contents, error) {
+// newContents returns the cipher of a file's data units under a context, and the
+// name of its driver.
+func (v *Volume) newContents(node store.Node, raw []byte) (*decrypt.Contents, string, error) {
 	k, ctx, err := v.fileKey(node, raw, contentsMode)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer k.Wipe()
 	d := v.driver
 	if ctx.Contents != v.policy.Contents {
 		if d, err = decrypt.Lookup(ctx.Contents.Algorithm(), v.opts.Features); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	return decrypt.NewContents(k, d, unitSize)
+	c, err := decrypt.NewContents(k, d, unitSize)
+	return c, d.Name, err
 }
 
 // names returns the cipher of the names in a directory.
