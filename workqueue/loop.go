@@ -24,6 +24,8 @@ type Loop struct {
 
 	queue   *Queue // that it last ran on
 	callers *callers
+	cpu     int // where it last saw itself run, for counting
+	runs    int // since then
 }
 
 // A loopItem is a work item that does some units or, as a helper, takes steps
@@ -76,12 +78,11 @@ func (l *Loop) item(k int) *loopItem {
 // share is Run on an auto queue.
 func (l *Loop) share(q *Queue, n int, work time.Duration) error {
 	if l.queue != q {
-		l.queue, l.callers = q, q.nextCallers()
+		l.queue, l.callers, l.runs = q, q.nextCallers(), 0
 	}
 	l.callers.working.Add(1)
 	defer l.callers.working.Add(-1)
-	l.callers.inline.Add(1)
-
+	l.count(q)
 	helpers := q.helpers(work)
 	if helpers == 0 {
 		return l.attempt(func() { l.fn(0, n) })
@@ -100,6 +101,22 @@ func (l *Loop) share(q *Queue, n int, work time.Duration) error {
 		err = failure
 	}
 	return err
+}
+
+// runsOnCPU is how many times a Loop is taken to run on the CPU where it ran
+// once, as asking takes longer than a short run. It often does: a sync.Pool, for
+// one, has its objects by CPU.
+const runsOnCPU = 16
+
+// count counts what the caller does as an item.
+func (l *Loop) count(q *Queue) {
+	if l.runs%runsOnCPU == 0 {
+		l.cpu = q.machine.currentCPU()
+	}
+	l.runs++
+	n := q.counter(l.cpu)
+	n.executed.Add(1)
+	n.inline.Add(1)
 }
 
 // takeSteps works on units until none is left that nobody has taken. If one
@@ -140,8 +157,7 @@ func (l *Loop) attempt(f func()) (err error) {
 // nobody else counts.
 type callers struct {
 	working atomic.Int64
-	inline  atomic.Uint64 // runs since the queue was made
-	_       [112]byte
+	_       [120]byte
 }
 
 // nextCallers returns each of them in turn.

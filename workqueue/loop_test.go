@@ -90,7 +90,11 @@ func TestLoopHelpers(t *testing.T) {
 				}
 				close(open)
 				synctest.Wait()
-				if s := q.Stats(); err != nil || s.Inline != 1 || int(s.Executed) != 1+tt.want+tt.busy {
+				s := q.Stats()
+				if c := s.ByCPU[0]; c.Inline != 1 {
+					t.Errorf("%d items inline on the CPU, want 1", c.Inline)
+				}
+				if err != nil || s.Inline != 1 || int(s.Executed) != 1+tt.want+tt.busy {
 					t.Errorf("Run = %v, %d items, %d inline; want %d and 1", err, s.Executed, s.Inline, 1+tt.want+tt.busy)
 				}
 				for _, g := range gates {

@@ -12,7 +12,7 @@ type Stats struct {
 	Executed uint64     // items that started, of whichever sort
 	Stolen   uint64     // of these, by a worker of another affinity scope
 	Inline   uint64     // of these, in the goroutine that queued them, or the caller's part of a Loop
-	ByCPU    []CPUStats // one for each CPU of the process, ascending; without what callers did of a Loop
+	ByCPU    []CPUStats // one for each CPU of the process, ascending
 
 	// Wait tells how long items of workers waited until they started.
 	Wait histogram.Snapshot
@@ -21,7 +21,8 @@ type Stats struct {
 	NotReniced uint64 // workers that the system did not let set their nice value
 }
 
-// CPUStats are the counters of the items that started on one CPU.
+// CPUStats are the counters of the items that started on one CPU. Where the caller
+// of a Loop works is looked at now and then only.
 type CPUStats struct {
 	CPU                      int
 	Executed, Stolen, Inline uint64
@@ -31,11 +32,6 @@ type CPUStats struct {
 // and not in others.
 func (q *Queue) Stats() Stats {
 	s := Stats{Unpinned: q.unpinned.Load(), NotReniced: q.notReniced.Load()}
-	for i := range q.callers {
-		n := q.callers[i].inline.Load()
-		s.Executed += n
-		s.Inline += n
-	}
 	cpus := q.machine.topology.numbers()
 	for cpu := range q.counters {
 		n := &q.counters[cpu]
