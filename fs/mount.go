@@ -25,6 +25,7 @@ type MountOptions struct {
 	AllowOther bool     // other users than the mounting one may use it
 	Source     string   // what /proc/mounts shows as the device
 	Options    []string // more options of mount(2) or fusermount3, such as noexec
+	Control    string   // path of a socket that StatusXattr names; "" if there is none
 }
 
 // A Server is a mounted volume.
@@ -41,12 +42,13 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
+	f.control = o.Control
 	options := append([]string{"default_permissions"}, o.Options...)
 	if v.ReadOnly() {
 		options = append(options, "ro")
 	}
 	log := v.opts.Log
-	srv, err := fuse.NewServer(f, mountPoint, &fuse.MountOptions{
+	srv, err := fuse.NewServer(&countedFS{f, v.counters}, mountPoint, &fuse.MountOptions{
 		Name:        "encfs",
 		FsName:      o.Source,
 		Options:     options,
@@ -99,15 +101,19 @@ func (s *Server) Unmount() error {
 }
 
 // status tells how a volume works, for StatusXattr.
-func (v *Volume) status() ([]byte, error) {
+func (v *Volume) status(control string) ([]byte, error) {
 	queue := "inline"
 	if v.opts.Queue != nil {
 		queue = v.opts.Queue.Attrs().Kind.String()
 	}
-	return json.Marshal(map[string]any{
+	status := map[string]any{
 		"queue":    queue,
 		"driver":   v.ContentsDriver(),
 		"readonly": v.ReadOnly(),
 		"shared":   v.opts.Shared,
-	})
+	}
+	if control != "" {
+		status["control"] = control
+	}
+	return json.Marshal(status)
 }

@@ -138,10 +138,12 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 		r.holes = make([]bool, s.units)
 	}
 	r.holes = r.holes[:s.units]
+	watch := v.counters.startRead()
 	n, err := i.file.ReadUnits(buf, uint64(s.first), r.holes)
 	if err != nil {
 		return v.report(err)
 	}
+	watch.lap(lowerRead)
 	r.data, r.first, r.contents = buf[:n], uint64(s.first), i.contents
 	defer func() { r.data, r.contents = nil, nil }()
 	units := (n + unitSize - 1) / unitSize
@@ -153,7 +155,9 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 	}
 	if full == 0 || v.opts.Queue == nil {
 		r.decrypt(0, units)
-		return nil
+	} else {
+		err = r.loop.Run(v.opts.Queue, units, itemUnits, time.Duration(full)*max(0, i.unitTime-moveTime))
 	}
-	return r.loop.Run(v.opts.Queue, units, itemUnits, time.Duration(full)*max(0, i.unitTime-moveTime))
+	watch.lap(decrypted)
+	return err
 }

@@ -66,6 +66,7 @@ type Volume struct {
 
 	reported reporter
 	speeds   speedometer
+	counters *counters
 
 	mu     sync.Mutex
 	inodes map[store.Node]*Inode // guarded by mu
@@ -79,7 +80,7 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	v := &Volume{store: st, ring: ring, opts: o, inodes: map[store.Node]*Inode{}}
+	v := &Volume{store: st, ring: ring, opts: o, inodes: map[store.Node]*Inode{}, counters: newCounters()}
 	v.reported.log = o.Log
 	if !o.ReadOnly {
 		v.writer, _ = st.(store.Writer)
