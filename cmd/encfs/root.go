@@ -44,6 +44,7 @@ func newRootCommand() *cobra.Command {
 		newMountCommand(),
 		newUmountCommand(),
 		newStatusCommand(),
+		newStatsCommand(),
 		newLsCommand(),
 		newCatCommand(),
 		newPasswdCommand(),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -112,9 +113,11 @@ func serve(o serveOrder, mk *keys.MasterKey, log *slog.Logger, ready func() erro
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	stop, path := startControl(v, o.MountPoint, log)
+	defer stop()
 	server, err := fs.Mount(v, o.MountPoint, fs.MountOptions{
-		AllowOther: o.AllowOther,
-		Source:     o.Source, Options: o.Options,
+		AllowOther: o.AllowOther, Control: path,
+		Source: o.Source, Options: o.Options,
 	})
 	if err != nil {
 		return &failure{code: exitMountPoint, err: err}
@@ -128,6 +131,24 @@ func serve(o serveOrder, mk *keys.MasterKey, log *slog.Logger, ready func() erro
 	waitForEnd(server, o.MountPoint, signals, log)
 	log.Info("unmounted", "source", o.Source, "mountpoint", o.MountPoint)
 	return nil
+}
+
+// startControl serves the counters of a volume on a socket and returns its path. A
+// mount does without if there is no place for one. The caller calls stop.
+func startControl(v *fs.Volume, point string, log *slog.Logger) (stop func(), path string) {
+	c, err := listenControl(point)
+	if err != nil {
+		log.Warn("no socket for encfs stats", "error", err)
+		return func() {}, ""
+	}
+	c.serve(func() []byte {
+		report, err := json.Marshal(newStatsReport(v.Stats()))
+		if err != nil {
+			log.Error("stats", "error", err)
+		}
+		return report
+	})
+	return c.close, c.path
 }
 
 // waitForEnd returns when the mount has ended, by umount or by a signal. The first
