@@ -126,7 +126,7 @@ func TestLoopTakesBack(t *testing.T) {
 		close(open)
 		synctest.Wait()
 
-		// Workers that are about to take the item, but never do before the end.
+		// Workers that are taken to be idle, but do not come before the end.
 		works := []*gate{newGate(), newGate()}
 		var third Loop
 		third.Init(func(int, int) {})
@@ -134,11 +134,11 @@ func TestLoopTakesBack(t *testing.T) {
 			q.Queue(&g.Work)
 		}
 		synctest.Wait()
-		q.unused.Add(1) // as if one slept
+		q.unused.Add(2) // as if they slept
 		if err := third.Run(q, 1000, 16, time.Hour); err != nil {
 			t.Error(err)
 		}
-		q.unused.Add(-1)
+		q.unused.Add(-2)
 		for _, g := range works {
 			close(g.open)
 		}
@@ -175,6 +175,35 @@ func TestLoopPanic(t *testing.T) {
 					t.Errorf("Run after a panic = %v", err)
 				}
 			}
+		}
+	})
+}
+
+// After a panic nobody begins with further units.
+func TestLoopPanicEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newTestMachine(grid(2, 1, 2, 2))
+		q := m.mustQueue(t, Attrs{Kind: Auto})
+		defer q.Close()
+		var l Loop
+		var calls atomic.Int64
+		var once sync.Once
+		both, open := make(chan struct{}), make(chan struct{})
+		l.Init(func(from, _ int) {
+			calls.Add(1)
+			if from == 0 {
+				<-both
+				panic("bad unit")
+			}
+			once.Do(func() { close(both) })
+			<-open
+		})
+		done := make(chan error)
+		go func() { done <- l.Run(q, 1000, 16, time.Hour) }()
+		synctest.Wait()
+		close(open)
+		if err := <-done; err == nil || calls.Load() != 2 {
+			t.Errorf("Run = %v after %d calls, want a panic and 2", err, calls.Load())
 		}
 	})
 }
