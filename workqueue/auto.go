@@ -17,24 +17,29 @@ type Situation struct {
 // besides that of the caller. It depends on nothing but s, so that a model of a
 // machine can ask it as well.
 //
-// The part of each is at least as long as the hand-over. With less, most of the
-// work would be done by the time the helper comes. Items that wait for a worker
-// are not in s: where some do, all workers are busy.
+// One hand-over is lost, to the caller who wakes workers and in the end waits for
+// the last, and of the rest the part of each is at least as long as another. With
+// less, most of the work would be done by the time the helper comes. Items that
+// wait for a worker are not in s: where some do, all workers are busy.
 //
 // The caller works meanwhile, and takes back what no worker has begun by the
 // time it is done. So what is wrong in the situation costs a hand-over, not the
 // time until some worker is free.
 func (s Situation) Helpers() int {
-	if s.Work < 2*s.HandOver {
+	if s.Work < leastWork*s.HandOver {
 		return 0
 	}
 	parts := s.CPUs
 	if s.HandOver > 0 {
-		parts = int(min(s.Work/s.HandOver, time.Duration(parts)))
+		parts = int(min(s.Work/s.HandOver-1, time.Duration(parts)))
 	}
 	idle := s.CPUs - 1 - s.Workers - s.Callers
 	return max(0, min(idle, parts-1))
 }
+
+// leastWork is how many hand-overs the work takes at least that is divided: one
+// that is lost, and two parts.
+const leastWork = 3
 
 // leastSteps is how many steps the part of each has at least if all are as short
 // as they get.

@@ -14,13 +14,13 @@ func TestHelpers(t *testing.T) {
 	}{
 		{"nothing to do", Situation{Work: 0, HandOver: 10 * us, CPUs: 4}, 0},
 		{"shorter than a hand-over", Situation{Work: 9 * us, HandOver: 10 * us, CPUs: 4}, 0},
-		{"one less than two", Situation{Work: 20*us - 1, HandOver: 10 * us, CPUs: 4}, 0},
-		{"two", Situation{Work: 20 * us, HandOver: 10 * us, CPUs: 4}, 1},
-		{"one less than three", Situation{Work: 30*us - 1, HandOver: 10 * us, CPUs: 4}, 1},
-		{"three", Situation{Work: 30 * us, HandOver: 10 * us, CPUs: 4}, 2},
-		{"as much as there are CPUs", Situation{Work: 40 * us, HandOver: 10 * us, CPUs: 4}, 3},
+		{"one less than for two", Situation{Work: 30*us - 1, HandOver: 10 * us, CPUs: 4}, 0},
+		{"for two", Situation{Work: 30 * us, HandOver: 10 * us, CPUs: 4}, 1},
+		{"one less than for three", Situation{Work: 40*us - 1, HandOver: 10 * us, CPUs: 4}, 1},
+		{"for three", Situation{Work: 40 * us, HandOver: 10 * us, CPUs: 4}, 2},
+		{"for all CPUs", Situation{Work: 50 * us, HandOver: 10 * us, CPUs: 4}, 3},
 		{"more than all CPUs", Situation{Work: time.Hour, HandOver: 10 * us, CPUs: 4}, 3},
-		{"128 CPUs", Situation{Work: time.Millisecond, HandOver: 10 * us, CPUs: 128}, 99},
+		{"128 CPUs", Situation{Work: time.Millisecond, HandOver: 10 * us, CPUs: 128}, 98},
 		{"one CPU", Situation{Work: time.Hour, HandOver: 10 * us, CPUs: 1}, 0},
 		{"a busy worker", Situation{Work: time.Hour, HandOver: 10 * us, CPUs: 4, Workers: 1}, 2},
 		{"another caller", Situation{Work: time.Hour, HandOver: 10 * us, CPUs: 4, Callers: 1}, 2},
@@ -28,7 +28,7 @@ func TestHelpers(t *testing.T) {
 		{"all busy", Situation{Work: time.Hour, HandOver: 10 * us, CPUs: 4, Workers: 3}, 0},
 		{"all CPUs have callers", Situation{Work: time.Hour, HandOver: 10 * us, CPUs: 4, Callers: 3}, 0},
 		{"more callers than CPUs", Situation{Work: time.Hour, HandOver: 10 * us, CPUs: 4, Callers: 60}, 0},
-		{"idle CPUs but little work", Situation{Work: 25 * us, HandOver: 10 * us, CPUs: 128, Callers: 3}, 1},
+		{"idle CPUs but little work", Situation{Work: 35 * us, HandOver: 10 * us, CPUs: 128, Callers: 3}, 1},
 		{"a hand-over that costs nothing", Situation{Work: 1, CPUs: 4}, 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

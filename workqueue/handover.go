@@ -11,7 +11,7 @@ import (
 // has other things to do. A virtual machine whose idle CPU is woken through the
 // hypervisor has 20 to 40 µs.
 const (
-	minHandOver = 5 * time.Microsecond
+	minHandOver = 10 * time.Microsecond
 	maxHandOver = 50 * time.Microsecond
 )
 
@@ -22,7 +22,7 @@ const (
 	handOverPause = 100 * time.Microsecond
 )
 
-// measureHandOver measures how long it takes until a goroutine that sleeps, as an
+// measureHandOver measures how long it mostly takes until a goroutine that sleeps, as an
 // idle worker does, runs on another CPU, from when it is woken by one that goes on
 // working.
 func measureHandOver() time.Duration {
@@ -49,7 +49,7 @@ func measureHandOver() time.Duration {
 	close(wake)
 	<-ended
 	slices.Sort(took)
-	return max(minHandOver, min(took[handOvers/2], maxHandOver))
+	return max(minHandOver, min(took[handOvers*3/4], maxHandOver))
 }
 
 // leaveNext lets a goroutine that was just woken be taken by another CPU at once.

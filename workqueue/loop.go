@@ -167,11 +167,11 @@ func (q *Queue) nextCallers() *callers {
 
 // helpers returns how many workers should help a caller, who is counted already.
 func (q *Queue) helpers(work time.Duration) int {
-	if q.cpus == 1 || work < 2*minHandOver {
+	if q.cpus == 1 || work < leastWork*minHandOver {
 		return 0
 	}
 	s := Situation{Work: work, HandOver: q.handOver(), CPUs: q.cpus}
-	if work < 2*s.HandOver {
+	if work < leastWork*s.HandOver {
 		return 0 // and who else works need not be looked at
 	}
 	s.Workers = q.plan.workers() - int(q.unused.Load())

@@ -27,7 +27,7 @@ func TestLoop(t *testing.T) {
 			}
 		})
 		for _, n := range []int{0, 1, 15, 16, 17, 32, 33, 1000} {
-			for _, work := range []time.Duration{0, 2*testHandOver - 1, 2 * testHandOver, time.Hour} {
+			for _, work := range []time.Duration{0, leastWork*testHandOver - 1, leastWork * testHandOver, time.Hour} {
 				if err := l.Run(q, n, 16, work); err != nil {
 					t.Fatal(err)
 				}
@@ -55,9 +55,9 @@ func TestLoopHelpers(t *testing.T) {
 		busy   int // workers
 		want   int // items that workers ran
 	}{
-		{"short", 4, 0, 2*testHandOver - 1, 0, 0},
+		{"short", 4, 0, leastWork*testHandOver - 1, 0, 0},
 		{"long", 4, 0, time.Hour, 0, 3},
-		{"for two", 4, 0, 2 * testHandOver, 0, 1},
+		{"for two", 4, 0, leastWork * testHandOver, 0, 1},
 		{"one CPU", 1, 0, time.Hour, 0, 0},
 		{"a worker busy", 4, 0, time.Hour, 1, 2},
 		{"all busy", 4, 0, time.Hour, 4, 0},
