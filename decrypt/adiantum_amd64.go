@@ -30,23 +30,43 @@ func (h *adiantumHashKeys) set(k *adiantumKeys) {
 
 func (h *adiantumHashKeys) hashTweak(iv []byte, n int) block {
 	var s poly1305.State
-	poly1305Tweak(&s, &h.tweak, 8*uint64(n), &iv[0])
+	poly1305Tweaks(&s, &h.tweak, 8*uint64(n), &iv[0], 1)
 	lo, hi := s.Sum()
 	return block{lo, hi}
 }
 
-// poly1305Tweak sets state to that of Poly1305 with key after a message of three
-// blocks: bits as a number, and the 32 bytes at iv.
+// hashTweaks returns the hashes of at most unitsAtOnce tweaks, which are ivs, and of the
+// length n of each message.
+func (h *adiantumHashKeys) hashTweaks(ivs []byte, n int) [unitsAtOnce]block {
+	var states [unitsAtOnce]poly1305.State
+	if len(ivs) > 0 {
+		poly1305Tweaks(&states[0], &h.tweak, 8*uint64(n), &ivs[0], len(ivs)/adiantumIVSize)
+	}
+	return sums(&states)
+}
+
+// sums returns the sum of each state.
+func sums(states *[unitsAtOnce]poly1305.State) (hashes [unitsAtOnce]block) {
+	for i := range states {
+		hashes[i].lo, hashes[i].hi = states[i].Sum()
+	}
+	return hashes
+}
+
+// poly1305Tweaks sets count states, of which the first is at states, to those of Poly1305
+// with key after a message of three blocks each: bits as a number, the same for all, and
+// the next 32 bytes at ivs. count is positive.
 //
 //go:noescape
-func poly1305Tweak(state *poly1305.State, key *poly1305.Key, bits uint64, iv *byte)
+func poly1305Tweaks(states *poly1305.State, key *poly1305.Key, bits uint64, ivs *byte, count int)
 
-// nhPoly1305AVX2 appends to the message of Poly1305, whose state is state, the NH
-// values of the pieces of message, which has n bytes, n positive. The last granule
+// nhPoly1305AVX2 sets count states, of which the first is at states, to those of Poly1305
+// after the NH values of the pieces of a message each. The messages have n bytes, n
+// positive, begin at the given distance from each other, and the last granule of each
 // is padded with zeros. Needs AVX2.
 //
 //go:noescape
-func nhPoly1305AVX2(state *poly1305.State, keys *adiantumHashKeys, message *byte, n int)
+func nhPoly1305AVX2(states *poly1305.State, keys *adiantumHashKeys, messages *byte, n, distance, count int)
 
 // hchacha12AVX2 sets state to the initial state of ChaCha12 for key and the nonce
 // of adiantumNonce, of which lo and hi are the encrypted block. It does what
@@ -76,12 +96,12 @@ type adiantumAVX2 struct {
 }
 
 func newAdiantumAVX2(key []byte) (Cipher, error) {
-	return newAdiantumUnits(key, new(adiantumAVX2), newAES256Sliced)
+	return newAdiantumUnits(key, new(adiantumAVX2), new(aes256BitSliced))
 }
 
 // newAdiantumAVX2AESNI is newAdiantumAVX2 for CPUs with AES instructions.
 func newAdiantumAVX2AESNI(key []byte) (Cipher, error) {
-	return newAdiantumUnits(key, new(adiantumAVX2), newAES256Asm)
+	return newAdiantumUnits(key, new(adiantumAVX2), new(aes256Asm))
 }
 
 func (c *adiantumAVX2) setKeys(k *adiantumKeys) {
@@ -93,13 +113,25 @@ func (c *adiantumAVX2) hashTweak(iv []byte, n int) block {
 	return c.hash.hashTweak(iv, n)
 }
 
+func (c *adiantumAVX2) hashTweaks(ivs []byte, n int) [unitsAtOnce]block {
+	return c.hash.hashTweaks(ivs, n)
+}
+
 func (c *adiantumAVX2) hashMessage(message []byte) block {
 	var s poly1305.State
 	if len(message) > 0 {
-		nhPoly1305AVX2(&s, &c.hash, &message[0], len(message))
+		nhPoly1305AVX2(&s, &c.hash, &message[0], len(message), 0, 1)
 	}
 	lo, hi := s.Sum()
 	return block{lo, hi}
+}
+
+func (c *adiantumAVX2) hashMessages(src []byte, unitSize int) [unitsAtOnce]block {
+	var states [unitsAtOnce]poly1305.State
+	if n := unitSize - blockSize; n > 0 && len(src) > 0 {
+		nhPoly1305AVX2(&states[0], &c.hash, &src[0], n, unitSize, len(src)/unitSize)
+	}
+	return sums(&states)
 }
 
 func (c *adiantumAVX2) xorKeyStream(dst, src []byte, cm block) {
@@ -120,13 +152,13 @@ func (c *adiantumAVX2) xorKeyStreams(dst, src []byte, unitSize int, cms [unitsAt
 	}
 }
 
-// nhPoly1305AVX512 appends to the message of Poly1305, whose state is state, the NH
-// values of the pieces of message, which has n bytes, n positive. The last granule
-// is padded with zeros. Needs AVX512F,
-// AVX512BW and AVX512VL.
+// nhPoly1305AVX512 sets count states, of which the first is at states, to those of Poly1305
+// after the NH values of the pieces of a message each. The messages have n bytes, n
+// positive, begin at the given distance from each other, and the last granule of each
+// is padded with zeros. Needs AVX512F, AVX512BW and AVX512VL.
 //
 //go:noescape
-func nhPoly1305AVX512(state *poly1305.State, keys *adiantumHashKeys, message *byte, n int)
+func nhPoly1305AVX512(states *poly1305.State, keys *adiantumHashKeys, messages *byte, n, distance, count int)
 
 // hchacha12AVX512 sets state to the initial state of ChaCha12 for key and the nonce
 // of adiantumNonce, of which lo and hi are the encrypted block. It does what
@@ -135,6 +167,12 @@ func nhPoly1305AVX512(state *poly1305.State, keys *adiantumHashKeys, message *by
 //
 //go:noescape
 func hchacha12AVX512(state *xchacha.State, key *xchacha.Key, lo, hi uint64)
+
+// hchacha12EightAVX512 does the same for eight encrypted blocks. Needs AVX512F, AVX512BW
+// and AVX512VL.
+//
+//go:noescape
+func hchacha12EightAVX512(states *[unitsAtOnce]xchacha.State, key *xchacha.Key, cms *[unitsAtOnce]block)
 
 // chacha12AVX512 sets n bytes at dst to those at src xor the key stream of ChaCha12
 // that begins with the block of the initial state; n is positive and less than
@@ -146,9 +184,9 @@ func hchacha12AVX512(state *xchacha.State, key *xchacha.Key, lo, hi uint64)
 func chacha12AVX512(dst, src *byte, n int, state *xchacha.State)
 
 // chacha12TwoAVX512 does what chacha12AVX512 does with states[0] for the n bytes at dst
-// and src, and with states[1] for as many at the given distance from them. n is positive
-// and at most 512, and the block counters are 0. The states do not change. Needs AVX512F,
-// AVX512BW and AVX512VL.
+// and src, and with states[1] for as many at the given distance from them. n is more than
+// 448 and at most 512, which takes eight blocks, and the block counters are 0. The states
+// do not change. Needs AVX512F, AVX512BW and AVX512VL.
 //
 //go:noescape
 func chacha12TwoAVX512(dst, src *byte, n, distance int, states *[2]xchacha.State)
@@ -160,12 +198,12 @@ type adiantumAVX512 struct {
 }
 
 func newAdiantumAVX512(key []byte) (Cipher, error) {
-	return newAdiantumUnits(key, new(adiantumAVX512), newAES256Sliced)
+	return newAdiantumUnits(key, new(adiantumAVX512), new(aes256BitSliced))
 }
 
 // newAdiantumAVX512AESNI is newAdiantumAVX512 for CPUs with AES instructions.
 func newAdiantumAVX512AESNI(key []byte) (Cipher, error) {
-	return newAdiantumUnits(key, new(adiantumAVX512), newAES256Asm)
+	return newAdiantumUnits(key, new(adiantumAVX512), new(aes256Asm))
 }
 
 func (c *adiantumAVX512) setKeys(k *adiantumKeys) {
@@ -177,13 +215,25 @@ func (c *adiantumAVX512) hashTweak(iv []byte, n int) block {
 	return c.hash.hashTweak(iv, n)
 }
 
+func (c *adiantumAVX512) hashTweaks(ivs []byte, n int) [unitsAtOnce]block {
+	return c.hash.hashTweaks(ivs, n)
+}
+
 func (c *adiantumAVX512) hashMessage(message []byte) block {
 	var s poly1305.State
 	if len(message) > 0 {
-		nhPoly1305AVX512(&s, &c.hash, &message[0], len(message))
+		nhPoly1305AVX512(&s, &c.hash, &message[0], len(message), 0, 1)
 	}
 	lo, hi := s.Sum()
 	return block{lo, hi}
+}
+
+func (c *adiantumAVX512) hashMessages(src []byte, unitSize int) [unitsAtOnce]block {
+	var states [unitsAtOnce]poly1305.State
+	if n := unitSize - blockSize; n > 0 && len(src) > 0 {
+		nhPoly1305AVX512(&states[0], &c.hash, &src[0], n, unitSize, len(src)/unitSize)
+	}
+	return sums(&states)
 }
 
 func (c *adiantumAVX512) xorKeyStream(dst, src []byte, cm block) {
@@ -196,9 +246,9 @@ func (c *adiantumAVX512) xorKeyStream(dst, src []byte, cm block) {
 
 func (c *adiantumAVX512) xorKeyStreams(dst, src []byte, unitSize int, cms [unitsAtOnce]block) {
 	var states [unitsAtOnce]xchacha.State
-	hchacha12EightAVX2(&states, &c.stream, &cms)
+	hchacha12EightAVX512(&states, &c.stream, &cms)
 	i := 0
-	if n := unitSize - blockSize; n > 0 && n <= 512 {
+	if n := unitSize - blockSize; n > 448 && n <= 512 {
 		for ; (i+2)*unitSize <= len(src); i += 2 {
 			chacha12TwoAVX512(&dst[i*unitSize], &src[i*unitSize], n, unitSize, (*[2]xchacha.State)(states[i:]))
 		}

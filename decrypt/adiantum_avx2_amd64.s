@@ -409,19 +409,19 @@ rows:
 	ADDQ $64, R8
 
 // UNTIL_CHUNK repeats BODY, which moves R9 to the next chunk of 64 bytes, up to N
-// bytes of them and at most until the last whole one. AX is clobbered.
-#define UNTIL_CHUNK(N, BODY, LOOP, TEST) \
-	LEAQ    N(R9), AX      \
-	CMPQ    AX, 32(SP)     \
-	CMOVQHI 32(SP), AX     \
-	JMP     TEST           \
+// bytes of them and at most until END, that of the last whole one. AX is clobbered.
+#define UNTIL_CHUNK(N, END, BODY, LOOP, TEST) \
+	LEAQ    N(R9), AX    \
+	CMPQ    AX, END      \
+	CMOVQHI END, AX      \
+	JMP     TEST         \
 LOOP: \
-	BODY                   \
+	BODY                 \
 TEST: \
-	CMPQ    R9, AX         \
+	CMPQ    R9, AX       \
 	JB      LOOP
 
-// func nhPoly1305AVX2(state *poly1305.State, keys *adiantumHashKeys, message *byte, n int)
+// func nhPoly1305AVX2(states *poly1305.State, keys *adiantumHashKeys, messages *byte, n, distance, count int)
 //
 // DI keys, R9 message, CX bytes left, BX bytes after the last whole chunk of the
 // piece, R8 NH key of the next groups. Y0 to Y3 are the sums of the four passes, each
@@ -429,17 +429,28 @@ TEST: \
 // AX, DX, R13, SI, R14 and R15 are for it, AX for the end of a loop, and AX and DX for
 // copying the last granule if it is not whole.
 //
-// The frame has the hash value of a piece, the end of the whole chunks of the piece
-// at hand, whether there has been a piece before, and the last granule.
-TEXT ·nhPoly1305AVX2(SB), 0, $64-32
-	MOVQ state+0(FP), AX
+// The frame has
+//
+//	 0  hash value of a piece
+//	32  end of the whole chunks of the piece at hand
+//	40  what the piece before was: 0 none, 1 of this message, 2 the last of one
+//	48  last granule
+//	64  state of the next message to end
+//	72  message at hand
+//	80  messages left
+TEXT ·nhPoly1305AVX2(SB), 0, $88-48
+	MOVQ states+0(FP), AX
+	MOVQ AX, 64(SP)
 	MOVQ keys+8(FP), DI
-	MOVQ message+16(FP), R9
+	MOVQ messages+16(FP), R9
+	MOVQ R9, 72(SP)
 	MOVQ n+24(FP), CX
-	MOVQ 0(AX), R10
-	MOVQ 8(AX), R11
-	MOVQ 16(AX), R12
+	MOVQ count+40(FP), AX
+	MOVQ AX, 80(SP)
 	MOVQ $0, 40(SP)
+	XORQ R10, R10
+	XORQ R11, R11
+	XORQ R12, R12
 
 piece:
 	MOVQ    $1024, BX
@@ -461,13 +472,23 @@ piece:
 	// for each other, and meanwhile there is work.
 	CMPQ 40(SP), $0
 	JEQ  whole
-	UNTIL_CHUNK(256, CHUNK, firstLoop, firstTest)
+	UNTIL_CHUNK(256, 32(SP), CHUNK, firstLoop, firstTest)
 	POLY1305_BLOCK(0(SP), 8(SP), 0(DI), 8(DI), R10, R11, R12, R13, SI, R14, R15)
-	UNTIL_CHUNK(256, CHUNK, secondLoop, secondTest)
+	UNTIL_CHUNK(256, 32(SP), CHUNK, secondLoop, secondTest)
 	POLY1305_BLOCK(16(SP), 24(SP), 0(DI), 8(DI), R10, R11, R12, R13, SI, R14, R15)
+	CMPQ 40(SP), $2
+	JNE  whole
+	MOVQ 64(SP), AX
+	MOVQ R10, 0(AX)
+	MOVQ R11, 8(AX)
+	MOVQ R12, 16(AX)
+	ADDQ $24, 64(SP)
+	XORQ R10, R10
+	XORQ R11, R11
+	XORQ R12, R12
 
 whole:
-	UNTIL_CHUNK(1024, CHUNK, wholeLoop, wholeTest)
+	UNTIL_CHUNK(1024, 32(SP), CHUNK, wholeLoop, wholeTest)
 	CMPQ  BX, $32
 	JB    lessThan32
 	TWO_GROUPS(0)
@@ -520,10 +541,17 @@ sum:
 	MOVQ        $1, 40(SP)
 	TESTQ       CX, CX
 	JNZ         piece
+	MOVQ        $2, 40(SP)
+	MOVQ        72(SP), R9
+	ADDQ        distance+32(FP), R9
+	MOVQ        R9, 72(SP)
+	MOVQ        n+24(FP), CX
+	DECQ        80(SP)
+	JNZ         piece
 
 	POLY1305_BLOCK(0(SP), 8(SP), 0(DI), 8(DI), R10, R11, R12, R13, SI, R14, R15)
 	POLY1305_BLOCK(16(SP), 24(SP), 0(DI), 8(DI), R10, R11, R12, R13, SI, R14, R15)
-	MOVQ state+0(FP), AX
+	MOVQ 64(SP), AX
 	MOVQ R10, 0(AX)
 	MOVQ R11, 8(AX)
 	MOVQ R12, 16(AX)

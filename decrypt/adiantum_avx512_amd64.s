@@ -153,32 +153,6 @@ GLOBL fourCounters<>(SB), RODATA|NOPTR, $128
 	VMOVDQU32 C, 64*(I+8)(R10)   \
 	VMOVDQU32 D, 64*(I+12)(R10)
 
-// XOR_BUFFER xors CX bytes from the buffer at R10 into the data, and moves R10, SI and
-// DI by as many whole blocks. CX, AX, Z0 and K1, the bytes after them, are clobbered.
-#define XOR_BUFFER(WHOLE, REST, DONE) \
-	SUBQ       $64, CX      \
-	JB         REST         \
-WHOLE: \
-	VMOVDQU32  (R10), Z0    \
-	VPXORD     (SI), Z0, Z0 \
-	VMOVDQU32  Z0, (DI)     \
-	ADDQ       $64, R10     \
-	ADDQ       $64, SI      \
-	ADDQ       $64, DI      \
-	SUBQ       $64, CX      \
-	JAE        WHOLE        \
-REST: \
-	ADDQ       $64, CX      \
-	JZ         DONE         \
-	MOVQ       $-1, AX      \
-	SHLQ       CX, AX       \
-	NOTQ       AX           \
-	KMOVQ      AX, K1       \
-	VMOVDQU8.Z (SI), K1, Z0 \
-	VPXORD     (R10), Z0, Z0 \
-	VMOVDQU8   Z0, K1, (DI) \
-DONE:
-
 // func hchacha12AVX512(state *xchacha.State, key *xchacha.Key, lo, hi uint64)
 //
 // X0 to X3 are the rows of the state, AX the double rounds left.
@@ -206,6 +180,74 @@ rounds:
 	VMOVDQU X0, 16(DI)
 	VMOVDQU X3, 32(DI)
 	VMOVDQU X5, 48(DI)
+	VZEROUPPER
+	RET
+
+// SUBKEYS stores two subkeys, the rows of which are in A and B, to the states at OFF and
+// four states later.
+#define SUBKEYS(OFF, A, B) \
+	VEXTRACTI32X4 $0, A, OFF+16(R8)  \
+	VEXTRACTI32X4 $0, B, OFF+32(R8)  \
+	VEXTRACTI32X4 $1, A, OFF+272(R8) \
+	VEXTRACTI32X4 $1, B, OFF+288(R8)
+
+// func hchacha12EightAVX512(states *[8]xchacha.State, key *xchacha.Key, cms *[8]block)
+//
+// R8 states, SI key, DX cms, AX double rounds left. Y0 to Y15 have words 0 to 15 of the
+// eight states, Y16 to Y19 are for transposing.
+TEXT ·hchacha12EightAVX512(SB), NOSPLIT, $0-24
+	MOVQ states+0(FP), R8
+	MOVQ key+8(FP), SI
+	MOVQ cms+16(FP), DX
+
+	// The last rows are the blocks. Lanes have blocks i and i+4, which transposing
+	// leaves there.
+	VMOVDQU      0(DX), X12
+	VMOVDQU      16(DX), X13
+	VMOVDQU      32(DX), X14
+	VMOVDQU      48(DX), X15
+	VINSERTI128  $1, 64(DX), Y12, Y12
+	VINSERTI128  $1, 80(DX), Y13, Y13
+	VINSERTI128  $1, 96(DX), Y14, Y14
+	VINSERTI128  $1, 112(DX), Y15, Y15
+	FOUR_WORDS(Y12, Y13, Y14, Y15, Y16, Y17, Y18, Y19)
+	VPBROADCASTD chachaConstants<>+0(SB), Y0
+	VPBROADCASTD chachaConstants<>+4(SB), Y1
+	VPBROADCASTD chachaConstants<>+8(SB), Y2
+	VPBROADCASTD chachaConstants<>+12(SB), Y3
+	VPBROADCASTD 0(SI), Y4
+	VPBROADCASTD 4(SI), Y5
+	VPBROADCASTD 8(SI), Y6
+	VPBROADCASTD 12(SI), Y7
+	VPBROADCASTD 16(SI), Y8
+	VPBROADCASTD 20(SI), Y9
+	VPBROADCASTD 24(SI), Y10
+	VPBROADCASTD 28(SI), Y11
+	MOVQ         $6, AX
+
+rounds:
+	QUARTERS(Y0, Y4, Y8, Y12, Y1, Y5, Y9, Y13, Y2, Y6, Y10, Y14, Y3, Y7, Y11, Y15)
+	QUARTERS(Y0, Y5, Y10, Y15, Y1, Y6, Y11, Y12, Y2, Y7, Y8, Y13, Y3, Y4, Y9, Y14)
+	DECQ AX
+	JNZ  rounds
+
+	FOUR_WORDS(Y0, Y1, Y2, Y3, Y16, Y17, Y18, Y19)
+	FOUR_WORDS(Y12, Y13, Y14, Y15, Y16, Y17, Y18, Y19)
+	SUBKEYS(0, Y0, Y12)
+	SUBKEYS(64, Y1, Y13)
+	SUBKEYS(128, Y2, Y14)
+	SUBKEYS(192, Y3, Y15)
+
+	VMOVDQU chachaConstants<>(SB), X0
+	VMOVDQU chachaLastRow<>(SB), X1
+	MOVQ    $8, AX
+
+rows:
+	VMOVDQU X0, (R8)
+	VMOVDQU X1, 48(R8)
+	ADDQ    $64, R8
+	DECQ    AX
+	JNZ     rows
 	VZEROUPPER
 	RET
 
@@ -349,9 +391,54 @@ saveSixteen:
 	SAVE_FOUR(3, Z3, Z7, Z11, Z15)
 
 xorBuffer:
-	XOR_BUFFER(wholeBlock, rest, done)
+	SUBQ $64, CX
+	JB   rest
+
+wholeBlock:
+	VMOVDQU32 (R10), Z0
+	VPXORD    (SI), Z0, Z0
+	VMOVDQU32 Z0, (DI)
+	ADDQ      $64, R10
+	ADDQ      $64, SI
+	ADDQ      $64, DI
+	SUBQ      $64, CX
+	JAE       wholeBlock
+
+rest:
+	ADDQ       $64, CX
+	JZ         done
+	MOVQ       $-1, AX
+	SHLQ       CX, AX
+	NOTQ       AX
+	KMOVQ      AX, K1
+	VMOVDQU8.Z (SI), K1, Z0
+	VPXORD     (R10), Z0, Z0
+	VMOVDQU8   Z0, K1, (DI)
+
+done:
 	VZEROUPPER
 	RET
+
+// XOR_EIGHT xors eight blocks into the data, of the last one the bytes that K1 has. T is
+// clobbered.
+#define XOR_EIGHT(B0, B1, B2, B3, B4, B5, B6, B7, T) \
+	VPXORD     (SI), B0, B0    \
+	VPXORD     64(SI), B1, B1  \
+	VPXORD     128(SI), B2, B2 \
+	VPXORD     192(SI), B3, B3 \
+	VPXORD     256(SI), B4, B4 \
+	VPXORD     320(SI), B5, B5 \
+	VPXORD     384(SI), B6, B6 \
+	VMOVDQU8.Z 448(SI), K1, T  \
+	VPXORD     T, B7, B7       \
+	VMOVDQU32  B0, (DI)        \
+	VMOVDQU32  B1, 64(DI)      \
+	VMOVDQU32  B2, 128(DI)     \
+	VMOVDQU32  B3, 192(DI)     \
+	VMOVDQU32  B4, 256(DI)     \
+	VMOVDQU32  B5, 320(DI)     \
+	VMOVDQU32  B6, 384(DI)     \
+	VMOVDQU8   B7, K1, 448(DI)
 
 // WORD_OF_EACH sets REG to word I of the two initial states, for eight blocks each.
 #define WORD_OF_EACH(I, REG) \
@@ -360,20 +447,16 @@ xorBuffer:
 
 // func chacha12TwoAVX512(dst, src *byte, n, distance int, states *[2]xchacha.State)
 //
-// DI dst, SI src, BX n, CX bytes left, DX distance, R12 states, AX double rounds left.
-// Z0 to Z15 have words 0 to 15 of eight blocks for the first state and of eight for the
-// second, which K2 has. Z16 to Z24 are initial words 4 to 12, Z25 to Z28 for
-// transposing. R10 and R11 are a buffer of sixteen blocks, aligned in the frame; AX and K1
-// are for the bytes of the last block.
-TEXT ·chacha12TwoAVX512(SB), 0, $1088-40
+// DI dst, SI src, CX n, DX distance, R12 states, AX double rounds left. Z0 to Z15 have
+// words 0 to 15 of eight blocks for the first state and of eight for the second, which K2
+// has. Z16 to Z24 are initial words 4 to 12, Z25 to Z28 for transposing. AX, K1 and Z25 are
+// for the bytes of the last block.
+TEXT ·chacha12TwoAVX512(SB), NOSPLIT, $0-40
 	MOVQ  dst+0(FP), DI
 	MOVQ  src+8(FP), SI
-	MOVQ  n+16(FP), BX
+	MOVQ  n+16(FP), CX
 	MOVQ  distance+24(FP), DX
 	MOVQ  states+32(FP), R12
-	LEAQ  63(SP), R10
-	ANDQ  $~63, R10
-	MOVQ  R10, R11
 	MOVL  $0xFF00, AX
 	KMOVD AX, K2
 
@@ -434,20 +517,15 @@ rounds:
 	FOUR_LANES(Z1, Z5, Z9, Z13, Z25, Z26, Z27, Z28)
 	FOUR_LANES(Z2, Z6, Z10, Z14, Z25, Z26, Z27, Z28)
 	FOUR_LANES(Z3, Z7, Z11, Z15, Z25, Z26, Z27, Z28)
-	SAVE_FOUR(0, Z0, Z4, Z8, Z12)
-	SAVE_FOUR(1, Z1, Z5, Z9, Z13)
-	SAVE_FOUR(2, Z2, Z6, Z10, Z14)
-	SAVE_FOUR(3, Z3, Z7, Z11, Z15)
-
-	MOVQ BX, CX
-	XOR_BUFFER(firstWhole, firstRest, firstDone)
-	MOVQ dst+0(FP), DI
-	MOVQ src+8(FP), SI
-	ADDQ DX, DI
-	ADDQ DX, SI
-	LEAQ 512(R11), R10
-	MOVQ BX, CX
-	XOR_BUFFER(secondWhole, secondRest, secondDone)
+	SUBQ  $512, CX
+	NEGQ  CX // bytes that are missing in the last block
+	MOVQ  $-1, AX
+	SHRQ  CX, AX
+	KMOVQ AX, K1
+	XOR_EIGHT(Z0, Z1, Z2, Z3, Z4, Z5, Z6, Z7, Z25)
+	ADDQ  DX, DI
+	ADDQ  DX, SI
+	XOR_EIGHT(Z8, Z9, Z10, Z11, Z12, Z13, Z14, Z15, Z25)
 	VZEROUPPER
 	RET
 
@@ -478,19 +556,19 @@ rounds:
 	ADDQ    $64, R8
 
 // UNTIL_CHUNK repeats BODY, which moves R9 to the next chunk of 64 bytes, up to N
-// bytes of them and at most until the last whole one. AX is clobbered.
-#define UNTIL_CHUNK(N, BODY, LOOP, TEST) \
-	LEAQ    N(R9), AX      \
-	CMPQ    AX, 32(SP)     \
-	CMOVQHI 32(SP), AX     \
-	JMP     TEST           \
+// bytes of them and at most until END, that of the last whole one. AX is clobbered.
+#define UNTIL_CHUNK(N, END, BODY, LOOP, TEST) \
+	LEAQ    N(R9), AX    \
+	CMPQ    AX, END      \
+	CMOVQHI END, AX      \
+	JMP     TEST         \
 LOOP: \
-	BODY                   \
+	BODY                 \
 TEST: \
-	CMPQ    R9, AX         \
+	CMPQ    R9, AX       \
 	JB      LOOP
 
-// func nhPoly1305AVX512(state *poly1305.State, keys *adiantumHashKeys, message *byte, n int)
+// func nhPoly1305AVX512(states *poly1305.State, keys *adiantumHashKeys, messages *byte, n, distance, count int)
 //
 // DI keys, R9 message, CX bytes left, BX bytes after the last whole chunk of the
 // piece, R8 NH key of the next groups. Z0 to Z3 are the sums of the four passes, each
@@ -498,17 +576,27 @@ TEST: \
 // of Poly1305; AX, DX, R13, SI, R14 and R15 are for it, AX for the end of a loop, and
 // AX and CX for the masks.
 //
-// The frame has the hash value of a piece, the end of the whole chunks of the piece
-// at hand, and whether there has been a piece before.
-TEXT ·nhPoly1305AVX512(SB), 0, $48-32
-	MOVQ state+0(FP), AX
+// The frame has
+//
+//	 0  hash value of a piece
+//	32  end of the whole chunks of the piece at hand
+//	40  what the piece before was: 0 none, 1 of this message, 2 the last of one
+//	48  state of the next message to end
+//	56  message at hand
+//	64  messages left
+TEXT ·nhPoly1305AVX512(SB), 0, $72-48
+	MOVQ states+0(FP), AX
+	MOVQ AX, 48(SP)
 	MOVQ keys+8(FP), DI
-	MOVQ message+16(FP), R9
+	MOVQ messages+16(FP), R9
+	MOVQ R9, 56(SP)
 	MOVQ n+24(FP), CX
-	MOVQ 0(AX), R10
-	MOVQ 8(AX), R11
-	MOVQ 16(AX), R12
+	MOVQ count+40(FP), AX
+	MOVQ AX, 64(SP)
 	MOVQ $0, 40(SP)
+	XORQ R10, R10
+	XORQ R11, R11
+	XORQ R12, R12
 
 piece:
 	MOVQ    $1024, BX
@@ -530,13 +618,23 @@ piece:
 	// for each other, and meanwhile there is work.
 	CMPQ 40(SP), $0
 	JEQ  whole
-	UNTIL_CHUNK(256, CHUNK, firstLoop, firstTest)
+	UNTIL_CHUNK(256, 32(SP), CHUNK, firstLoop, firstTest)
 	POLY1305_BLOCK(0(SP), 8(SP), 0(DI), 8(DI), R10, R11, R12, R13, SI, R14, R15)
-	UNTIL_CHUNK(256, CHUNK, secondLoop, secondTest)
+	UNTIL_CHUNK(256, 32(SP), CHUNK, secondLoop, secondTest)
 	POLY1305_BLOCK(16(SP), 24(SP), 0(DI), 8(DI), R10, R11, R12, R13, SI, R14, R15)
+	CMPQ 40(SP), $2
+	JNE  whole
+	MOVQ 48(SP), AX
+	MOVQ R10, 0(AX)
+	MOVQ R11, 8(AX)
+	MOVQ R12, 16(AX)
+	ADDQ $24, 48(SP)
+	XORQ R10, R10
+	XORQ R11, R11
+	XORQ R12, R12
 
 whole:
-	UNTIL_CHUNK(1024, CHUNK, wholeLoop, wholeTest)
+	UNTIL_CHUNK(1024, 32(SP), CHUNK, wholeLoop, wholeTest)
 	TESTQ BX, BX
 	JZ    sum
 
@@ -579,10 +677,17 @@ sum:
 	MOVQ        $1, 40(SP)
 	TESTQ       CX, CX
 	JNZ         piece
+	MOVQ        $2, 40(SP)
+	MOVQ        56(SP), R9
+	ADDQ        distance+32(FP), R9
+	MOVQ        R9, 56(SP)
+	MOVQ        n+24(FP), CX
+	DECQ        64(SP)
+	JNZ         piece
 
 	POLY1305_BLOCK(0(SP), 8(SP), 0(DI), 8(DI), R10, R11, R12, R13, SI, R14, R15)
 	POLY1305_BLOCK(16(SP), 24(SP), 0(DI), 8(DI), R10, R11, R12, R13, SI, R14, R15)
-	MOVQ state+0(FP), AX
+	MOVQ 48(SP), AX
 	MOVQ R10, 0(AX)
 	MOVQ R11, 8(AX)
 	MOVQ R12, 16(AX)

@@ -2,6 +2,8 @@
 
 package decrypt
 
+import "encfs/decrypt/internal/aesct"
+
 // aes256EncryptAsm encrypts the block lo, hi with the round keys enc. Needs AES.
 //
 //go:noescape
@@ -25,7 +27,7 @@ func newAES256Asm(key []byte) aes256 {
 
 // setKey takes a key of 32 bytes and keeps no reference to it.
 func (c *aes256Asm) setKey(key []byte) {
-	c.enc.expand(key, subWord)
+	c.enc.expand(key, aesct.SubWord)
 	c.dec.invert(&c.enc, len(key))
 }
 

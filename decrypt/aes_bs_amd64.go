@@ -20,27 +20,32 @@ func (b *bsKeys) set(w *roundKeys, keySize int, decrypt bool) {
 	first := (len(w) - len(w.used(keySize))) / 4
 	b.first = first * len(b.planes[0]) * blockSize
 	for round := first; round <= 14; round++ {
-		k := w[4*round:][:4]
-		columns := round == first || round == 14
+		k := [4]uint32(w[4*round:])
+		if round != first && round != 14 {
+			k = rowsOf(k)
+		}
 		for i := range 8 {
-			plane := &b.planes[round][i]
 			// 0x63 is added by SubBytes last of all, and by its inverse first of all.
 			var constant uint32
 			if decrypt && round != 14 || !decrypt && round != first {
 				constant = 0x63 >> i & 1 * 0x01010101
 			}
-			for c, x := range k {
+			for j, x := range k {
 				x = (x>>i&0x01010101 ^ constant) * 0xff
-				if columns {
-					binary.LittleEndian.PutUint32(plane[4*c:], x)
-					continue
-				}
-				for r := range 4 {
-					plane[4*r+c] = byte(x >> (8 * r))
-				}
+				binary.LittleEndian.PutUint32(b.planes[round][i][4*j:], x)
 			}
 		}
 	}
+}
+
+// rowsOf returns the rows of a state of which it gets the columns.
+func rowsOf(columns [4]uint32) (rows [4]uint32) {
+	for c, x := range columns {
+		for r := range rows {
+			rows[r] |= x >> (8 * r) & 0xff << (8 * c)
+		}
+	}
+	return rows
 }
 
 // bsEncryptSSSE3 encrypts the eight blocks at src, each added to the one at

@@ -80,38 +80,3 @@ func invMixColumn(a uint32) uint32 {
 		bits.RotateLeft32(a8^a4^a, -16) ^
 		bits.RotateLeft32(a8^a, -24)
 }
-
-// mulBytes multiplies the bytes of a with those of b in GF(2^8).
-func mulBytes(a, b uint32) uint32 {
-	var p uint32
-	for range 8 {
-		p ^= b & 0x01010101 * 0xff & a
-		a, b = xtime(a), b>>1
-	}
-	return p
-}
-
-// subWord is SubWord without the table: each byte is inverted in GF(2^8), by
-// raising it to the power of 254, and mapped by the affine transform of FIPS 197,
-// section 5.1.1.
-func subWord(x uint32) uint32 {
-	square := func(a uint32, times int) uint32 {
-		for range times {
-			a = mulBytes(a, a)
-		}
-		return a
-	}
-	x2 := square(x, 1)
-	x3 := mulBytes(x2, x)
-	x12 := square(x3, 2)
-	x15 := mulBytes(x12, x3)
-	x252 := mulBytes(square(x15, 4), x12)
-	y := mulBytes(x252, x2)
-
-	z := y ^ 0x63636363
-	for range 4 {
-		y = y&0x7f7f7f7f<<1 | y>>7&0x01010101 // each byte rotated by one bit
-		z ^= y
-	}
-	return z
-}

@@ -5,22 +5,9 @@ package decrypt
 import (
 	"slices"
 	"testing"
-)
 
-// From the S-box and the key expansions of FIPS 197, figure 7 and appendix A, with
-// the first byte of a word lowest.
-func TestSubWord(t *testing.T) {
-	for _, v := range []struct{ x, want uint32 }{
-		{0x00000000, 0x63636363},
-		{0x53020100, 0xed777c63},
-		{0xffaa9b10, 0x16ac14ca},
-		{0x093c4fcf, 0x01eb848a},
-	} {
-		if got := subWord(v.x); got != v.want {
-			t.Errorf("subWord(%08x): got %08x, want %08x", v.x, got, v.want)
-		}
-	}
-}
+	"encfs/decrypt/internal/aesct"
+)
 
 func TestInvMixColumn(t *testing.T) {
 	// FIPS 197, appendix B, round 1: d4bf5d30 becomes 046681e5.
@@ -42,7 +29,7 @@ func TestExpand(t *testing.T) {
 	} {
 		t.Run(v.name, func(t *testing.T) {
 			var w roundKeys
-			w.expand(unhex(v.key), subWord)
+			w.expand(unhex(v.key), aesct.SubWord)
 			if w[v.first] == 0 || v.first > 0 && w[v.first-1] != 0 {
 				t.Errorf("the round keys do not begin at word %d: %08x", v.first, w)
 			}

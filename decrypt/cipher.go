@@ -10,7 +10,7 @@ import (
 // name. Encrypt and Decrypt are inverses of each other for equal keys and IVs.
 //
 // dst and src have the same length, which is at least 16 bytes and for
-// xts(aes) and essiv(cbc(aes),sha256) a multiple of 16. They overlap entirely
+// xts(...) and essiv(cbc(aes),sha256) a multiple of 16. They overlap entirely
 // or not at all. iv has the length that the algorithm prescribes, which is IVSize
 // of its mode in package keys, and does not overlap dst. Lengths and overlaps
 // of dst and src that break these rules panic. Only dst is written; what it

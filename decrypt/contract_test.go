@@ -27,6 +27,10 @@ var shapes = map[string]shape{
 	"cts(cbc(aes))":           {[]int{16, 32}, 16, 1},
 	"hctr2(aes)":              {[]int{32}, 32, 1},
 	"adiantum(xchacha12,aes)": {[]int{32}, 32, 1},
+	"xts(sm4)":                {[]int{32}, 16, 16},
+	"cts(cbc(sm4))":           {[]int{16}, 16, 1},
+	"xts(speck128)":           {[]int{64}, 16, 16},
+	"cts(cbc(speck128))":      {[]int{32}, 16, 1},
 }
 
 // lengths returns data lengths around the edges of blocks, of NH pieces and of

@@ -5,9 +5,10 @@ import (
 	"crypto/cipher"
 )
 
-// ctsGeneric is AES-CBC with ciphertext stealing in the variant of RFC 3962,
-// known as CBC-CS3: the last two blocks are exchanged always, also where the
-// data is a multiple of 16 bytes. A single block is plain CBC.
+// ctsGeneric is CBC with ciphertext stealing in the variant of RFC 3962, known as
+// CBC-CS3, with any block cipher of 16 bytes: the last two blocks are exchanged
+// always, also where the data is a multiple of 16 bytes. A single block is plain
+// CBC.
 type ctsGeneric struct{ block cipher.Block }
 
 // newCTSGeneric takes a key of 16 or 32 bytes and keeps no reference to it.

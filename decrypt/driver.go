@@ -42,6 +42,10 @@ var genericDrivers = []Driver{
 	{"cts(cbc(aes))", "cts-cbc-aes-generic", 100, 0, newCTSGeneric},
 	{"hctr2(aes)", "hctr2-generic", 100, 0, newHCTR2Generic},
 	{"adiantum(xchacha12,aes)", "adiantum-generic", 100, 0, newAdiantumGeneric},
+	{"xts(sm4)", "xts-sm4-gmsm", 100, 0, newXTSSM4},
+	{"cts(cbc(sm4))", "cts-cbc-sm4-gmsm", 100, 0, newCTSSM4},
+	{"xts(speck128)", "xts-speck128-generic", 100, 0, newXTSSpeck},
+	{"cts(cbc(speck128))", "cts-cbc-speck128-generic", 100, 0, newCTSSpeck},
 }
 
 // Drivers returns the drivers of this machine's architecture, those that this CPU

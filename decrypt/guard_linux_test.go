@@ -134,7 +134,7 @@ func TestUnitsGuardPages(t *testing.T) {
 		r := testRand(11)
 		units := unitsOf(newTestCipher(t, d, key), s.ivSize)
 		generic := unitByUnit{newTestCipher(t, mustLookupGeneric(t, d.Algorithm), key), s.ivSize}
-		for _, unitSize := range []int{16, 32, 112, 128, 144, 240, 496, 512, 528, 1024, 2048, 4096} {
+		for _, unitSize := range []int{16, 32, 112, 128, 144, 240, 464, 480, 496, 512, 528, 1024, 2048, 4096} {
 			for _, count := range []int{1, 2, 3, 4, 5, 8, 9, 16, 17, 33} {
 				for _, short := range []int{0, 16, 256, unitSize - 16} {
 					n := unitSize*count - short

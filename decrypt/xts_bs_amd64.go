@@ -2,6 +2,8 @@
 
 package decrypt
 
+import "encfs/decrypt/internal/aesct"
+
 // bsBlocks is how many blocks xtsBitSliced has in flight: one pass of the code for
 // AVX2, or two of that for SSSE3.
 const bsBlocks = 16
@@ -27,9 +29,9 @@ func newXTSBitSliced(key []byte, avx2 bool) (Cipher, error) {
 	}
 	c := &xtsBitSliced{avx2: avx2}
 	var enc, dec roundKeys
-	enc.expand(tweakKey, subWord)
+	enc.expand(tweakKey, aesct.SubWord)
 	c.tweak.set(&enc, len(tweakKey), false)
-	enc.expand(dataKey, subWord)
+	enc.expand(dataKey, aesct.SubWord)
 	c.enc.set(&enc, len(dataKey), false)
 	dec.invert(&enc, len(dataKey))
 	c.dec.set(&dec, len(dataKey), true)

@@ -6,7 +6,7 @@ import (
 )
 
 // xtsGeneric is XTS of IEEE 1619 without ciphertext stealing, as data units are
-// whole blocks.
+// whole blocks, with any block cipher of 16 bytes.
 type xtsGeneric struct{ data, tweak cipher.Block }
 
 // newXTSGeneric returns AES-128-XTS for a key of 32 bytes and AES-256-XTS for

@@ -3,6 +3,7 @@ package fs
 import (
 	"slices"
 	"sync"
+	"weak"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -11,12 +12,20 @@ import (
 
 // Requests about the entries of directories. An opening of a directory has a
 // handle with the entries as they were when it was read from its beginning, so
-// that offsets stay good while entries come and go.
+// that offsets stay good while entries come and go. Handles between which nothing
+// has changed share them.
 
 // A dirHandle is an opening of a directory.
 type dirHandle struct {
 	mu      sync.Mutex
-	entries []DirEntry // "." and ".." first; nil before the first read
+	listing *listing // nil before the first read
+}
+
+// A listing is the entries of a directory, "." and ".." first, when so many
+// changes had been made to it.
+type listing struct {
+	entries []DirEntry
+	changes uint64
 }
 
 // dirHandles numbers the openings of directories.
@@ -67,17 +76,36 @@ func (f *FS) FsyncDir(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 // list returns the entries from an offset on. At 0 it reads the directory anew.
 // h.mu is held.
 func (f *FS) list(h *dirHandle, dir *Inode, off uint64) ([]DirEntry, error) {
-	if off == 0 || h.entries == nil {
-		entries, err := f.entries(dir)
+	if off == 0 || h.listing == nil {
+		l, err := f.read(dir)
 		if err != nil {
 			return nil, err
 		}
-		h.entries = entries
+		h.listing = l
 	}
-	if off >= uint64(len(h.entries)) {
+	if off >= uint64(len(h.listing.entries)) {
 		return nil, nil
 	}
-	return h.entries[off:], nil
+	return h.listing.entries[off:], nil
+}
+
+// read returns the listing of a directory: that of another handle if it is still
+// true, which nobody knows where others change the store too.
+func (f *FS) read(dir *Inode) (*listing, error) {
+	changes := dir.changes.Load()
+	if p := dir.listing.Load(); p != nil && !f.v.opts.Shared {
+		if l := p.Value(); l != nil && l.changes == changes {
+			return l, nil
+		}
+	}
+	entries, err := f.entries(dir)
+	if err != nil {
+		return nil, err
+	}
+	l := &listing{entries, changes}
+	p := weak.Make(l)
+	dir.listing.Store(&p)
+	return l, nil
 }
 
 // entries reads a directory. The inode numbers are those that Attr tells, except

@@ -15,3 +15,13 @@ func (v *Volume) InUse() int {
 // UnitTime returns how long a data unit of an open file takes to decrypt, as far
 // as the queue wanted to know.
 func (i *Inode) UnitTime() time.Duration { return i.unitTime }
+
+// Listing reads a directory as a new handle does, and returns the first of the
+// entries, which handles share, and their number.
+func (f *FS) Listing(dir *Inode) (*DirEntry, int, error) {
+	l, err := f.read(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	return &l.entries[0], len(l.entries), nil
+}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"encfs/decrypt"
 	"encfs/fs/store"
@@ -20,6 +21,11 @@ type Inode struct {
 	names  atomic.Pointer[decrypt.Names] // of a directory; set once
 	target atomic.Pointer[string]        // of a symbolic link; set once
 
+	// Of a directory: how often its entries may have changed, and what its last
+	// listing was while a handle has it.
+	changes atomic.Uint64
+	listing atomic.Pointer[weak.Pointer[listing]]
+
 	// mu guards the contents of a regular file: held for reading while data
 	// units are read, for writing while they, the size or the fields below
 	// change.
@@ -28,6 +34,7 @@ type Inode struct {
 	writer   store.FileWriter // file, if it is open for writing, else nil
 	opens    int              // Open calls without their CloseFile
 	contents *decrypt.Contents
+	cut      bool          // what lay behind the end was overwritten with zeros, perhaps not on stable storage yet
 	context  string        // the stored context that contents is for
 	unitTime time.Duration // that contents takes for a data unit, if the queue wants to know
 }

@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"encfs/workqueue"
 )
 
 // Sizes of requests, in bytes: the largest that the kernel sends.
@@ -63,7 +65,7 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		// The kernel enforces ACLs only if asked to, and a default ACL takes
 		// the place of the umask, which therefore is left to us.
 		EnableAcl:         true,
-		ExtraCapabilities: fuse.CAP_DONT_MASK,
+		ExtraCapabilities: fuse.CAP_DONT_MASK | fuse.CAP_SETXATTR_EXT,
 		Logger:            slog.NewLogLogger(log.Handler(), slog.LevelInfo),
 		PanicHandler: func(p any) fuse.Status {
 			log.Error("panic in a request", "value", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -102,15 +104,25 @@ func (s *Server) Unmount() error {
 
 // status tells how a volume works, for StatusXattr.
 func (v *Volume) status(control string) ([]byte, error) {
-	queue := "inline"
-	if v.opts.Queue != nil {
-		queue = v.opts.Queue.Attrs().Kind.String()
-	}
 	status := map[string]any{
-		"queue":    queue,
+		"queue":    workqueue.Inline.String(),
 		"driver":   v.ContentsDriver(),
+		"selftest": v.opts.Drivers.SelfTests().String(),
 		"readonly": v.ReadOnly(),
 		"shared":   v.opts.Shared,
+	}
+	if v.opts.Queue != nil {
+		attrs := v.opts.Queue.Attrs()
+		status["queue"] = attrs.Kind.String()
+		if attrs.Kind == workqueue.Unbound || attrs.Kind == workqueue.Auto {
+			status["scope"], status["strict"] = attrs.Scope.String(), attrs.Strict
+		}
+		if attrs.MaxActive != 0 {
+			status["max_active"] = attrs.MaxActive
+		}
+		if len(attrs.CPUs) > 0 {
+			status["cpus"] = attrs.CPUs
+		}
 	}
 	if control != "" {
 		status["control"] = control

@@ -188,6 +188,7 @@ func (v *Volume) writable(dir *Inode, name string) (store.Writer, []byte, error)
 
 // Create makes an empty regular file and opens it for writing, as Open does.
 func (v *Volume) Create(dir *Inode, name string, mode uint32, owner Owner) (*Inode, Attr, error) {
+	defer dir.changes.Add(1)
 	w, ct, err := v.writable(dir, name)
 	if err != nil {
 		return nil, Attr{}, err
@@ -206,6 +207,7 @@ func (v *Volume) Create(dir *Inode, name string, mode uint32, owner Owner) (*Ino
 
 // Mkdir makes a directory with the policy of the one that holds it.
 func (v *Volume) Mkdir(dir *Inode, name string, mode uint32, owner Owner) (*Inode, Attr, error) {
+	defer dir.changes.Add(1)
 	w, ct, err := v.writable(dir, name)
 	if err != nil {
 		return nil, Attr{}, err
@@ -233,6 +235,7 @@ func (v *Volume) policyOf(dir *Inode) (keys.Policy, error) {
 
 // Symlink makes a symbolic link.
 func (v *Volume) Symlink(dir *Inode, name, target string, owner Owner) (*Inode, Attr, error) {
+	defer dir.changes.Add(1)
 	w, ct, err := v.writable(dir, name)
 	if err != nil {
 		return nil, Attr{}, err
@@ -276,6 +279,7 @@ func (v *Volume) Mknod(dir *Inode, name string, mode uint32, rdev uint64, owner 
 		}
 		return i, attr, nil
 	}
+	defer dir.changes.Add(1)
 	w, ct, err := v.writable(dir, name)
 	if err != nil {
 		return nil, Attr{}, err
@@ -290,6 +294,7 @@ func (v *Volume) Mknod(dir *Inode, name string, mode uint32, rdev uint64, owner 
 // Link makes another name for an inode that is not a directory, and returns the
 // inode with one reference more.
 func (v *Volume) Link(i, dir *Inode, name string) (Attr, error) {
+	defer dir.changes.Add(1)
 	w, ct, err := v.writable(dir, name)
 	if err != nil {
 		return Attr{}, err
@@ -304,6 +309,7 @@ func (v *Volume) Link(i, dir *Inode, name string) (Attr, error) {
 
 // Unlink removes a name of an inode that is not a directory.
 func (v *Volume) Unlink(dir *Inode, name string) error {
+	defer dir.changes.Add(1)
 	w, ct, err := v.writable(dir, name)
 	if err != nil {
 		return err
@@ -317,6 +323,7 @@ func (v *Volume) Unlink(dir *Inode, name string) error {
 
 // Rmdir removes an empty directory.
 func (v *Volume) Rmdir(dir *Inode, name string) error {
+	defer dir.changes.Add(1)
 	w, ct, err := v.writable(dir, name)
 	if err != nil {
 		return err
@@ -332,6 +339,8 @@ func (v *Volume) Rmdir(dir *Inode, name string) error {
 // with EXDEV between directories of different policies: the target of a symbolic
 // link is encrypted under that of its directory.
 func (v *Volume) Rename(oldDir *Inode, oldName string, newDir *Inode, newName string, flags uint) error {
+	defer oldDir.changes.Add(1)
+	defer newDir.changes.Add(1)
 	w, oldCT, err := v.writable(oldDir, oldName)
 	if err != nil {
 		return err
@@ -353,7 +362,11 @@ func (v *Volume) Rename(oldDir *Inode, oldName string, newDir *Inode, newName st
 			return syscall.EXDEV
 		}
 	}
-	return v.report(w.Rename(oldDir.node, oldCT, newDir.node, newCT, flags))
+	err = w.Rename(oldDir.node, oldCT, newDir.node, newCT, flags)
+	if lower, ok := v.badName(oldName, err); ok {
+		err = v.lowers.RenameLower(oldDir.node, lower, newDir.node, newCT, flags)
+	}
+	return v.report(err)
 }
 
 // SetAttr changes attributes of an inode other than its size, which is
@@ -375,7 +388,7 @@ func (v *Volume) SyncDir(dir *Inode) error {
 
 // badSuffix is what an entry has behind its lower name, in place of a plain name,
 // where that does not decode and Options.ShowBad is set. It can then be read, if
-// its header is sound, and removed.
+// its header is sound, renamed, and removed.
 const badSuffix = " (undecodable)"
 
 // badName returns the lower name in a name made with badSuffix, and whether to

@@ -214,3 +214,71 @@ func TestNames(t *testing.T) {
 		step(what+", read-only", err, syscall.EROFS, "d/sub", 1)
 	}
 }
+
+// TestRenameBad gives entries whose names do not decode good ones: one with a name that
+// is no encoding, and one with a long name that has lost its sidecar.
+func TestRenameBad(t *testing.T) {
+	dir := newTree(t, keys.AES256XTS, keys.AES256CTS)
+	v, done := openTree(t, dir, fs.Options{}, dirstore.Options{})
+	var lower []string
+	for _, name := range []string{"file", strings.Repeat("n", 200)} {
+		i := create(t, v, name, pattern(100, 1))
+		v.CloseFile(i)
+		lower = append(lower, i.String())
+		v.Release(i, 1)
+	}
+	done()
+	if err := os.Rename(filepath.Join(dir, lower[0]), filepath.Join(dir, "not base64!")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, lower[1]+".name")); err != nil {
+		t.Fatal(err)
+	}
+	bad := []string{"not base64! (undecodable)", lower[1] + " (undecodable)"}
+
+	v, done = openTree(t, dir, fs.Options{}, dirstore.Options{})
+	if err := v.Rename(v.Root(), bad[0], v.Root(), "saved", 0); fs.Errno(err) != syscall.ENOENT {
+		t.Errorf("Rename without ShowBad: %v, want ENOENT", err)
+	}
+	done()
+
+	v, done = openTree(t, dir, fs.Options{ShowBad: true}, dirstore.Options{})
+	other := create(t, v, "other", nil)
+	v.CloseFile(other)
+	v.Release(other, 1)
+	for _, step := range []struct {
+		old, new string
+		flags    uint
+		want     syscall.Errno
+	}{
+		{bad[0], "other", unix.RENAME_EXCHANGE, syscall.EINVAL},
+		{bad[0], "other", unix.RENAME_NOREPLACE, syscall.EEXIST},
+		{"none (undecodable)", "saved", 0, syscall.ENOENT},
+		{".encfs-dir (undecodable)", "saved", 0, syscall.ENOENT},
+		{bad[0], "other", 0, 0},
+		{bad[1], strings.Repeat("m", 200), 0, 0},
+	} {
+		if err := v.Rename(v.Root(), step.old, v.Root(), step.new, step.flags); fs.Errno(err) != step.want {
+			t.Errorf("Rename(%q, %q, %d): %v, want %v", step.old, step.new, step.flags, err, step.want)
+		}
+	}
+	done()
+
+	v, _ = openTree(t, dir, fs.Options{}, dirstore.Options{})
+	if got, want := listing(t, v), strings.Repeat("m", 200)+"|other"; got != want {
+		t.Errorf("entries are %q, want %q", got, want)
+	}
+	for _, name := range []string{"other", strings.Repeat("m", 200)} {
+		i, _, err := v.Walk(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, v, i); string(got) != string(pattern(100, 1)) {
+			t.Errorf("%s: contents differ", name)
+		}
+		v.Release(i, 1)
+	}
+	if names, err := filepath.Glob(filepath.Join(dir, ".encfs-long-*")); err != nil || len(names) != 2 {
+		t.Errorf("of the long name there are %q, %v; want the object and its sidecar", names, err)
+	}
+}

@@ -217,7 +217,23 @@ func fillXattr(dest, value []byte, err error) (uint32, fuse.Status) {
 }
 
 func (f *FS) SetXAttr(_ <-chan struct{}, in *fuse.SetXAttrIn, name string, data []byte) fuse.Status {
-	return status(f.v.SetXattr(f.inode(in.NodeId), name, data, int(in.Flags)))
+	i := f.inode(in.NodeId)
+	err := f.v.SetXattr(i, name, data, int(in.Flags))
+	if err == nil && in.SetXAttrFlags&fuse.SETXATTR_ACL_KILL_SGID != 0 {
+		err = f.dropSetGID(i)
+	}
+	return status(err)
+}
+
+// dropSetGID clears the set-group-ID bit of an inode whose ACL was set by somebody
+// outside of its group, as the kernel does it on its own file systems.
+func (f *FS) dropSetGID(i *Inode) error {
+	a, err := f.v.Attr(i)
+	if err != nil || a.Mode&modeSetGID == 0 {
+		return err
+	}
+	mode := a.Mode &^ (store.ModeType | modeSetGID)
+	return f.v.SetAttr(i, store.SetAttr{Mode: &mode})
 }
 
 func (f *FS) RemoveXAttr(_ <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {

@@ -2,6 +2,7 @@ package fs_test
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"syscall"
@@ -42,6 +43,13 @@ func benchmarkQueues(b *testing.B, driver string, size, readers int) {
 	if !cpufeat.Host().Has(d.Needs) {
 		b.Skipf("the CPU lacks %s", d.Needs&^cpufeat.Host())
 	}
+	drivers, err := decrypt.NewTable(cpufeat.Host(), decrypt.SelfTestOff, slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := drivers.Choose(driver); err != nil {
+		b.Fatal(err)
+	}
 	mode := keys.AES256XTS
 	if d.Algorithm == keys.Adiantum.Algorithm() {
 		mode = keys.Adiantum
@@ -53,7 +61,7 @@ func benchmarkQueues(b *testing.B, driver string, size, readers int) {
 	// All kinds read the same files to the same buffers, as it matters which pages
 	// of memory those have.
 	dir := newTree(b, mode, names)
-	v, done := openTree(b, dir, fs.Options{Driver: driver}, dirstore.Options{})
+	v, done := openTree(b, dir, fs.Options{Drivers: drivers}, dirstore.Options{})
 	var bufs [][]byte
 	for r := range readers {
 		i := create(b, v, fmt.Sprint(r), pattern(1<<20, 1))
@@ -72,7 +80,7 @@ func benchmarkQueues(b *testing.B, driver string, size, readers int) {
 			b.Fatal(err)
 		}
 		defer q.Close()
-		v, _ := openTree(b, dir, fs.Options{Queue: q, Driver: driver, ReadOnly: true}, dirstore.Options{ReadOnly: true})
+		v, _ := openTree(b, dir, fs.Options{Queue: q, Drivers: drivers, ReadOnly: true}, dirstore.Options{ReadOnly: true})
 		var files []*fs.Inode
 		for r := range readers {
 			i, _, err := v.Lookup(v.Root(), fmt.Sprint(r))

@@ -64,6 +64,9 @@ func (w *change) truncate(size int64) error {
 			return err
 		}
 	}
+	if err := w.order(); err != nil {
+		return err
+	}
 	return w.f.Truncate(size)
 }
 

@@ -34,11 +34,10 @@ const NameMax = 255
 const targetMax = 4093
 
 // Options says how a Volume works. The zero value is a volume that decrypts in
-// the reading goroutine, with the portable drivers, and logs nothing.
+// the reading goroutine, with the best drivers, and logs nothing.
 type Options struct {
 	Queue    *workqueue.Queue // decrypts data units; nil means in the request itself
-	Features cpufeat.Set      // features of the CPU that drivers may use
-	Driver   string           // name of the driver for contents; "" is the best one
+	Drivers  *decrypt.Table   // nil: all that this CPU can run, tested before their first use
 	ReadOnly bool             // change nothing, even if the store can be written to
 	Shared   bool             // others change the store too: nothing is remembered
 	ShowBad  bool             // show entries whose name does not decode, removable, under their lower name
@@ -74,11 +73,17 @@ type Volume struct {
 
 // NewVolume applies the keys of ring to a store. The volume takes over both, and
 // Close closes them; after an error they are still the caller's. It fails if the
-// root has a policy whose key is not in the ring, or if there is no driver for
-// it.
+// root has a policy whose key is not in the ring, or if no driver for it is there
+// and passes its self-test.
 func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Drivers == nil {
+		var err error
+		if o.Drivers, err = decrypt.NewTable(cpufeat.Host(), decrypt.SelfTestLazy, o.Log); err != nil {
+			return nil, err
+		}
 	}
 	v := &Volume{store: st, ring: ring, opts: o, inodes: map[store.Node]*Inode{}, counters: newCounters()}
 	v.reported.log = o.Log
@@ -99,14 +104,17 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 		return nil, fmt.Errorf("fs: root: %w", err)
 	}
 	v.policy = ctx.Policy
+	if err := o.Drivers.TestKDFs(); err != nil {
+		return nil, err
+	}
 	mk, err := ring.Find(v.policy)
 	if err != nil {
 		return nil, fmt.Errorf("fs: root: %w", err)
 	}
-	if v.driver, err = lookupDriver(v.policy.Contents, o); err != nil {
+	if v.driver, err = o.Drivers.Lookup(v.policy.Contents.Algorithm()); err != nil {
 		return nil, err
 	}
-	if v.attrs, err = newXattrCipher(mk, v.policy.Padding(), o.Features); err != nil {
+	if v.attrs, err = newXattrCipher(mk, v.policy.Padding(), o.Drivers); err != nil {
 		return nil, err
 	}
 	v.root = v.newInode(st.Root(), store.ModeDir)
@@ -135,30 +143,6 @@ func checkPolicy(p keys.Policy) error {
 	}
 	return nil
 }
-
-// lookupDriver returns the driver for contents of a mode: the one asked for by
-// name or the best that the CPU can run.
-func lookupDriver(mode keys.Mode, o Options) (decrypt.Driver, error) {
-	if o.Driver == "" {
-		return decrypt.Lookup(mode.Algorithm(), o.Features)
-	}
-	d, err := decrypt.LookupName(o.Driver)
-	if err != nil {
-		return decrypt.Driver{}, err
-	}
-	if d.Algorithm != mode.Algorithm() {
-		return decrypt.Driver{}, fmt.Errorf("fs: driver %s is for %s, but the contents are encrypted with %s",
-			d.Name, d.Algorithm, mode.Algorithm())
-	}
-	if !o.Features.Has(d.Needs) {
-		return decrypt.Driver{}, fmt.Errorf("fs: driver %s: %w", d.Name, ErrDriverUnusable)
-	}
-	return d, nil
-}
-
-// ErrDriverUnusable means that the CPU lacks a feature that a driver asked for
-// by name needs.
-var ErrDriverUnusable = errors.New("the CPU lacks features that it needs")
 
 // Close releases the volume, its store and its keys. All inodes and files must
 // have been released before.
@@ -230,7 +214,7 @@ func (v *Volume) newNames(node store.Node, raw []byte) (*decrypt.Names, error) {
 		return nil, err
 	}
 	defer k.Wipe()
-	d, err := decrypt.Lookup(ctx.Filenames.Algorithm(), v.opts.Features)
+	d, err := v.opts.Drivers.Lookup(ctx.Filenames.Algorithm())
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +231,7 @@ func (v *Volume) newContents(node store.Node, raw []byte) (*decrypt.Contents, st
 	defer k.Wipe()
 	d := v.driver
 	if ctx.Contents != v.policy.Contents {
-		if d, err = decrypt.Lookup(ctx.Contents.Algorithm(), v.opts.Features); err != nil {
+		if d, err = v.opts.Drivers.Lookup(ctx.Contents.Algorithm()); err != nil {
 			return nil, "", err
 		}
 	}

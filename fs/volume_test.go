@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"encfs/cpufeat"
 	"encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/fs/store"
@@ -28,6 +27,7 @@ var testPolicies = []struct {
 }{
 	{"aes-256-xts", keys.AES256XTS, keys.AES256CTS},
 	{"aes-256-hctr2", keys.AES256XTS, keys.AES256HCTR2},
+	{"sm4", keys.SM4XTS, keys.SM4CTS},
 	{"adiantum", keys.Adiantum, keys.Adiantum},
 	{"aes-128-cbc-essiv", keys.AES128CBCESSIV, keys.AES128CTS},
 }
@@ -47,6 +47,13 @@ func testKey(t testing.TB, name string) *keys.MasterKey {
 func newTree(t testing.TB, contents, filenames keys.Mode) string {
 	t.Helper()
 	dir := t.TempDir()
+	newTreeAt(t, dir, contents, filenames)
+	return dir
+}
+
+// newTreeAt is newTree in an empty directory.
+func newTreeAt(t testing.TB, dir string, contents, filenames keys.Mode) {
+	t.Helper()
 	k := testKey(t, "test")
 	defer k.Close()
 	ctx := keys.Context{Policy: keys.Policy{
@@ -57,7 +64,6 @@ func newTree(t testing.TB, contents, filenames keys.Mode) string {
 	if err := dirstore.Create(dir, ctx.Marshal(), fs.NewHeaderAuthenticator(k)); err != nil {
 		t.Fatal(err)
 	}
-	return dir
 }
 
 // openTree opens a cipher directory made by newTree. The volume is closed at the
@@ -74,9 +80,6 @@ func openTree(t testing.TB, dir string, o fs.Options, so dirstore.Options) (*fs.
 	}
 	ring := new(keys.Keyring)
 	ring.Add(k)
-	if o.Features == 0 {
-		o.Features = cpufeat.Host()
-	}
 	v, err := fs.NewVolume(st, ring, o)
 	if err != nil {
 		t.Fatal(err)
@@ -391,5 +394,43 @@ func TestTruncateToSameSizeChangesTimes(t *testing.T) {
 		if err := v.Unlink(v.Root(), "f"); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A lower file that is a header and nothing else is a file of size 0.
+func TestHeaderAlone(t *testing.T) {
+	for name, change := range map[string]func(v *fs.Volume, i *fs.Inode) error{
+		"write":          func(v *fs.Volume, i *fs.Inode) error { _, err := v.WriteAt(i, pattern(10, 1), 0); return err },
+		"write far away": func(v *fs.Volume, i *fs.Inode) error { _, err := v.WriteAt(i, pattern(10, 1), 9000); return err },
+		"truncate":       func(v *fs.Volume, i *fs.Inode) error { return v.Truncate(i, 100) },
+		"truncate far":   func(v *fs.Volume, i *fs.Inode) error { return v.Truncate(i, 10000) },
+		"truncate to 0":  func(v *fs.Volume, i *fs.Inode) error { return v.Truncate(i, 0) },
+		"allocate":       func(v *fs.Volume, i *fs.Inode) error { return v.Allocate(i, 0, 0, 5000) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := newTree(t, keys.AES256XTS, keys.AES256CTS)
+			v, done := openTree(t, dir, fs.Options{}, dirstore.Options{})
+			i := create(t, v, "f", pattern(100, 1))
+			v.CloseFile(i)
+			if err := os.Truncate(filepath.Join(dir, i.String()), 128); err != nil {
+				t.Fatal(err)
+			}
+			v.Release(i, 1)
+			done()
+			v, _ = openTree(t, dir, fs.Options{}, dirstore.Options{})
+			i, a, err := v.Lookup(v.Root(), "f")
+			if err != nil || a.Size != 0 {
+				t.Fatalf("Lookup: size %d, %v", a.Size, err)
+			}
+			defer v.Release(i, 1)
+			if err := v.Open(i, true); err != nil {
+				t.Fatal(err)
+			}
+			defer v.CloseFile(i)
+			if err := change(v, i); err != nil {
+				t.Error(err)
+			}
+			contents(t, v, i)
+		})
 	}
 }

@@ -91,6 +91,11 @@ func (w *change) write(data []byte, off int64) (int, error) {
 	if err := w.prepare(off); err != nil {
 		return 0, err
 	}
+	if end > size {
+		if err := w.order(); err != nil {
+			return 0, err
+		}
+	}
 	if len(data) <= unitSize {
 		buf := smallBuffers.Get().(*[2 * unitSize]byte)
 		defer putBuffer(&smallBuffers, buf, buf[:])
@@ -151,9 +156,9 @@ func (w *change) blocks(buf, data []byte, off int64) (int, error) {
 		w.i.contents.EncryptUnits(p, p, uint64(first))
 		wrote, err := w.f.WriteUnits(p, uint64(first), size)
 		if err != nil {
-			if wrote > 0 {
-				done += min(n, max(0, wrote*unitSize-skip))
-			}
+			// The file may have grown by less than the data units that were
+			// written, or not at all.
+			done += int(max(0, min(int64(n), int64(wrote*unitSize-skip), w.f.Size()-at)))
 			return partial(done, err)
 		}
 		done += n
@@ -268,7 +273,21 @@ func (w *change) zeroTail() error {
 	}
 	clear(p[rest:])
 	w.i.contents.EncryptUnits(p, p, uint64(unit))
-	_, err = w.f.WriteUnits(p, uint64(unit), size)
+	if _, err = w.f.WriteUnits(p, uint64(unit), size); err == nil {
+		w.i.cut = true
+	}
+	return err
+}
+
+// order goes before a change that makes a file larger. What zeroTail has written
+// overwrites old data, which a lower file system may bring to storage long after
+// the new size: what was cut off would be back after a crash.
+func (w *change) order() error {
+	if !w.i.cut {
+		return nil
+	}
+	err := w.f.Sync(true)
+	w.i.cut = err != nil
 	return err
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/crypto/chacha20poly1305"
 
-	"encfs/cpufeat"
 	"encfs/decrypt"
 	"encfs/fs/store"
 	"encfs/keys"
@@ -46,10 +45,10 @@ type xattrCipher struct {
 	pad    int
 }
 
-func newXattrCipher(mk *keys.MasterKey, padding int, features cpufeat.Set) (*xattrCipher, error) {
+func newXattrCipher(mk *keys.MasterKey, padding int, drivers *decrypt.Table) (*xattrCipher, error) {
 	var k [keys.DirectoryKeySize]byte
 	defer clear(k[:])
-	d, err := decrypt.Lookup(keys.AES256CTS.Algorithm(), features)
+	d, err := drivers.Lookup(keys.AES256CTS.Algorithm())
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,17 @@ var modes = [...]modeInfo{
 	AES256HCTR2:    {"AES-256-HCTR2", "hctr2(aes)", 32, 32, 32},
 }
 
+// Modes returns all modes, in the order of their numbers.
+func Modes() []Mode {
+	var all []Mode
+	for m, info := range modes {
+		if info.name != "" {
+			all = append(all, Mode(m))
+		}
+	}
+	return all
+}
+
 // info returns the zero modeInfo for an unknown mode.
 func (m Mode) info() modeInfo {
 	if int(m) >= len(modes) {

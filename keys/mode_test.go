@@ -22,7 +22,13 @@ func TestModes(t *testing.T) {
 		{10, "aes-256-hctr2", "hctr2(aes)", 32, 32, 32},
 	}
 	known := map[Mode]bool{}
-	for _, tt := range tests {
+	if got := len(Modes()); got != len(tests) {
+		t.Errorf("Modes has %d, want %d", got, len(tests))
+	}
+	for i, tt := range tests {
+		if got := Modes()[i]; got != tt.mode {
+			t.Errorf("Modes()[%d] = %v, want %v", i, got, tt.mode)
+		}
 		known[tt.mode] = true
 		m := tt.mode
 		if !m.Known() || m.Algorithm() != tt.algorithm || m.KeySize() != tt.key || m.IVSize() != tt.iv || m.Strength() != tt.least {

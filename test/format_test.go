@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"encfs/cpufeat"
 	"encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/keys"
@@ -122,7 +121,7 @@ func (e formatExample) open(t *testing.T, root string) *fs.Volume {
 	}
 	ring := new(keys.Keyring)
 	ring.Add(mk)
-	v, err := fs.NewVolume(st, ring, fs.Options{Features: cpufeat.Host()})
+	v, err := fs.NewVolume(st, ring, fs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"encfs/cpufeat"
 	"encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/fs/store"
@@ -202,7 +201,7 @@ func openGolden(t *testing.T, dir, masterKey string) *fs.Volume {
 	}
 	ring := new(keys.Keyring)
 	ring.Add(mk)
-	v, err := fs.NewVolume(st, ring, fs.Options{Features: cpufeat.Host()})
+	v, err := fs.NewVolume(st, ring, fs.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,14 +14,15 @@ import (
 
 func newCatCommand() *cobra.Command {
 	var keys keyFlags
+	var drivers driverFlags
 	cmd := &cobra.Command{
 		Use:   "cat [flags] SOURCE PATH...",
 		Short: "Write files to standard output without mounting",
 		Long: `Write files to standard output, one after the other, without mounting. PATH is
 relative to the root of SOURCE. Needs neither FUSE nor root.`,
-		Args: cobra.MinimumNArgs(2),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := openForReading(args[0], &keys, consoleOf(cmd))
+			v, err := openForReading(args[0], &keys, &drivers, consoleOf(cmd))
 			if err != nil {
 				return err
 			}
@@ -30,6 +31,7 @@ relative to the root of SOURCE. Needs neither FUSE nor root.`,
 		},
 	}
 	keys.add(cmd.Flags())
+	drivers.add(cmd.Flags())
 	return cmd
 }
 

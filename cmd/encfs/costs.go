@@ -14,27 +14,27 @@ const hashingTime = time.Second
 
 // costFlags are the flags for the costs of hashing a passphrase; 0 is not given.
 type costFlags struct {
-	time, parallelism int64
+	time, parallelism positive
 	memory            kibibytes
 }
 
 func (f *costFlags) add(flags *pflag.FlagSet, otherwise string) {
-	flags.Int64Var(&f.time, "argon2-time", 0, "hash the passphrase (Argon2id) in `N` passes, "+otherwise)
+	flags.Var(&f.time, "argon2-time", "hash the passphrase (Argon2id) in `N` passes, "+otherwise)
 	flags.Var(&f.memory, "argon2-memory", "hash with this much memory, in KiB or with KiB, MiB or GiB behind, "+otherwise)
-	flags.Int64Var(&f.parallelism, "argon2-parallelism", 0, "hash in `N` lanes, "+otherwise)
+	flags.Var(&f.parallelism, "argon2-parallelism", "hash in `N` lanes, "+otherwise)
 }
 
 // over returns costs with those that were given in their place. Its errors are of
 // usage.
 func (f *costFlags) over(base metadata.Costs) (metadata.Costs, error) {
 	if f.time != 0 {
-		base.Time = f.time
+		base.Time = int64(f.time)
 	}
 	if f.memory != 0 {
 		base.Memory = int64(f.memory)
 	}
 	if f.parallelism != 0 {
-		base.Parallelism = f.parallelism
+		base.Parallelism = int64(f.parallelism)
 	}
 	if err := base.Check(); err != nil {
 		return base, usagef("--argon2-*: %w", err)

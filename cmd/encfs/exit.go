@@ -4,10 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
 
 	"encfs/decrypt"
-	"encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/fs/store"
 	"encfs/keys"
@@ -25,6 +25,8 @@ const (
 	exitMetadata    = 13 // key metadata missing or damaged
 	exitUnsupported = 14 // needs a feature that encfs does not have
 	exitBusy        = 15
+	exitSelfTest    = 20 // a self-test failed and nothing could take the driver's place
+	exitProblems    = 26 // what was to be checked has problems
 )
 
 // A failure is an error that a command found itself, with its exit code and, in
@@ -40,7 +42,7 @@ func (f *failure) Unwrap() error { return f.err }
 
 // failf returns a failure. The hint may be empty.
 func failf(code int, hint, format string, args ...any) error {
-	return &failure{code: code, hint: hint, err: fmt.Errorf(format, args...)}
+	return &failure{code: code, hint: hint, err: ownError{fmt.Errorf(format, args...)}}
 }
 
 // A usageError means that the arguments are wrong.
@@ -50,7 +52,7 @@ func (u usageError) Error() string { return u.err.Error() }
 func (u usageError) Unwrap() error { return u.err }
 
 func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
+	return usageError{ownError{fmt.Errorf(format, args...)}}
 }
 
 // report writes err to w, on one line with a remedy where there is one, and
@@ -61,7 +63,8 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return exitDone
 	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+	// Not those that wrap several errors into a text of their own.
+	if joined, ok := err.(interface{ Unwrap() []error }); ok && err.Error() == errors.Join(joined.Unwrap()...).Error() {
 		code := exitDone
 		for _, e := range joined.Unwrap() {
 			if c := report(w, e); code == exitDone {
@@ -74,12 +77,48 @@ func report(w io.Writer, err error) int {
 	if errors.Is(err, syscall.EPIPE) {
 		return code
 	}
-	text := err.Error()
+	text := message(err)
 	if hint != "" {
 		text += "; " + hint
 	}
 	fmt.Fprintln(w, "encfs: "+printable(text))
 	return code
+}
+
+// An ownError has a text that a command wrote, perhaps with a path at the beginning.
+type ownError struct{ err error }
+
+func (o ownError) Error() string { return o.err.Error() }
+func (o ownError) Unwrap() error { return o.err }
+
+// packageNames begin the texts of errors, for programmers.
+var packageNames = []string{"cpufeat: ", "decrypt: ", "dirstore: ", "fs: ", "keys: ", "metadata: ", "workqueue: "}
+
+// message returns the text of an error without the names of packages, which begin the
+// texts of errors in its tree.
+func message(err error) string { return withoutPackages(err.Error(), err) }
+
+func withoutPackages(text string, err error) string {
+	switch e := err.(type) {
+	case *failure, usageError: // have the text of the next one
+	case ownError:
+		err = e.err
+	default:
+		inner := err.Error()
+		for _, name := range packageNames {
+			if bare, ok := strings.CutPrefix(inner, name); ok {
+				text = strings.Replace(text, inner, bare, 1)
+			}
+		}
+	}
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range several.Unwrap() {
+			text = withoutPackages(text, e)
+		}
+	} else if next := errors.Unwrap(err); next != nil {
+		text = withoutPackages(text, next)
+	}
+	return text
 }
 
 // classify returns the exit code of an error and what the user can do about it,
@@ -96,12 +135,15 @@ func classify(err error) (code int, hint string) {
 	}
 	if e, ok := errors.AsType[*store.DamagedError](err); ok {
 		if e.Path == headerName {
-			return exitSource, "restore it from a backup, or from the copy in the extended attribute user.encfs.dir of its directory"
+			return exitSource, "restore it from a backup, or from the copy in an attribute of its directory: getfattr --only-values -n user.encfs.dir DIR >DIR/.encfs-dir"
 		}
 		return exitFailure, "the lower file is damaged; restore it from a backup"
 	}
 	if _, ok := errors.AsType[*metadata.LinkError](err); ok {
 		return exitMetadata, "say with --metadata where that is"
+	}
+	if _, ok := errors.AsType[*decrypt.UnusableError](err); ok {
+		return exitUnsupported, ""
 	}
 	if _, ok := errors.AsType[*metadata.MemoryError](err); ok {
 		return exitFailure, "free some memory, or open with --key-file"
@@ -117,8 +159,10 @@ func classify(err error) (code int, hint string) {
 		return exitSource, "restore it from a backup"
 	case errors.Is(err, keys.ErrUnsupportedPolicy), errors.Is(err, decrypt.ErrNoDriver):
 		return exitUnsupported, ""
-	case errors.Is(err, fs.ErrDriverUnusable):
-		return exitUsage, "leave out --driver or --clear-cpu"
+	case errors.Is(err, decrypt.ErrSelfTest):
+		return exitSelfTest, "the CPU or the program is faulty; encfs selftest tells more"
+	case errors.Is(err, decrypt.ErrNoSelfTests):
+		return exitUnsupported, ""
 	case errors.Is(err, keys.ErrPassphrase), errors.Is(err, keys.ErrKeyFile), errors.Is(err, keys.ErrNoKey):
 		return exitKey, ""
 	}
@@ -133,7 +177,7 @@ func pathError(path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return ownError{fmt.Errorf("%s: %w", path, err)}
 }
 
 // plainError is pathError for a path in the clear. Of errors that the path explains,

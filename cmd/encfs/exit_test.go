@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"encfs/decrypt"
-	encfs "encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/fs/store"
 	"encfs/keys"
@@ -27,7 +26,9 @@ func TestClassify(t *testing.T) {
 		{"failure", failf(exitBusy, "", "x"), exitBusy},
 		{"failure of another error", failf(exitMountPoint, "", "%w", keys.ErrNoKey), exitMountPoint},
 		{"usage", usagef("x"), exitUsage},
-		{"driver and CPU", encfs.ErrDriverUnusable, exitUsage},
+		{"driver and CPU", &decrypt.UnusableError{}, exitUnsupported},
+		{"self-test", decrypt.ErrSelfTest, exitSelfTest},
+		{"no self-tests", decrypt.ErrNoSelfTests, exitUnsupported},
 		{"no cipher directory", dirstore.ErrNotCipherDir, exitSource},
 		{"root header", &store.DamagedError{Path: ".encfs-dir", Detail: "x"}, exitSource},
 		{"other header", &store.DamagedError{Path: "a/.encfs-dir", Detail: "x"}, exitFailure},
@@ -64,6 +65,12 @@ func TestReport(t *testing.T) {
 		{"none", nil, exitDone, ""},
 		{"plain", errors.New("x"), exitFailure, "x"},
 		{"hint", failf(exitBusy, "wait", "busy"), exitBusy, "busy; wait"},
+		{"package", fmt.Errorf("dirstore: open a: %w", errors.New("keys: bad")), exitFailure, "open a: bad"},
+		{"package in a failure", failf(exitBusy, "", "a: %w", fmt.Errorf("fs: mount: %w", errors.New("x"))), exitBusy, "a: mount: x"},
+		{"package in usage", usageError{errors.New("workqueue: x")}, exitUsage, "x; see --help"},
+		{"packages side by side", fmt.Errorf("decrypt: %w: %w", errors.New("keys: a"), errors.New("metadata: b")), exitFailure, "a: b"},
+		{"path like a package", pathError("keys: a", errors.New("keys: b")), exitFailure, "keys: a: b"},
+		{"failure with such a path", failf(exitBusy, "", "%s: %w", "fs: a", errors.New("fs: b")), exitBusy, "fs: a: b"},
 		{"one line", errors.New("a\nb\x1b[2J"), exitFailure, `a\nb\x1b[2J`},
 		{"first of several", errors.Join(failf(exitKey, "", "a"), failf(exitBusy, "", "b")), exitKey, "a\nencfs: b"},
 		{"several in several", errors.Join(nil, errors.Join(failf(exitKey, "", "a")), errors.New("b")), exitKey, "a\nencfs: b"},

@@ -41,6 +41,7 @@ func newInitCommand() *cobra.Command {
 		padding: newChoice("32", "4", "8", "16"),
 	}
 	var s initSecrets
+	var drivers driverFlags
 	cmd := &cobra.Command{
 		Use:   "init [flags] CIPHERDIR",
 		Short: "Make a cipher directory in an empty or new folder",
@@ -50,9 +51,13 @@ terminal it is the first line of standard input.
 
 Nobody can open it without the passphrase or key: keep a copy of CIPHERDIR/.fscrypt
 and of what opens it.`,
-		Args: cobra.ExactArgs(1),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return initialize(cmd.OutOrStdout(), args[0], p, s, consoleOf(cmd))
+			o, err := drivers.parse()
+			if err != nil {
+				return err
+			}
+			return initialize(cmd.OutOrStdout(), args[0], p, s, o, consoleOf(cmd))
 		},
 	}
 	flags := cmd.Flags()
@@ -62,6 +67,7 @@ and of what opens it.`,
 	s.passphrase.add(flags)
 	flags.StringVar(&s.keyFile, "key-file", "", "open with the raw key in `FILE`, 32 bytes or the same in hexadecimal, instead of a passphrase; - is standard input")
 	flags.StringVar(&s.recovery, "recovery", "", "also write a passphrase for emergencies to this new `FILE`")
+	drivers.addSelfTest(flags)
 	s.costs.add(flags, "by default such that it takes about a second here")
 	return cmd
 }
@@ -100,12 +106,16 @@ func (c policyChoice) policy(have cpufeat.Set) (p keys.Policy, why string, err e
 // initialize makes a cipher directory. The header of the root, without which it is
 // none, comes last: what an interruption leaves is no cipher directory, and does
 // not hinder the next attempt.
-func initialize(w io.Writer, dir string, c policyChoice, s initSecrets, con console) error {
+func initialize(w io.Writer, dir string, c policyChoice, s initSecrets, o driverOptions, con console) error {
 	policy, why, err := c.policy(cpufeat.Host())
 	if err != nil {
 		return err
 	}
 	if err := s.check(dir); err != nil {
+		return err
+	}
+	// Nobody could open what a faulty key derivation has made.
+	if _, err := o.forPolicy(policy, foregroundLog(con.err)); err != nil {
 		return err
 	}
 	if err := keys.DisableCoreDumps(); err != nil {
@@ -244,8 +254,11 @@ func (s *initSecrets) check(dir string) error {
 			return err
 		}
 	}
-	if s.recovery == "" {
+	switch s.recovery {
+	case "":
 		return nil
+	case "-":
+		return usagef("--recovery -: a file is needed, as the recovery passphrase is not shown")
 	}
 	folder, err := resolve(filepath.Dir(s.recovery))
 	if err != nil {

@@ -25,15 +25,16 @@ type listOptions struct {
 
 func newLsCommand() *cobra.Command {
 	var keys keyFlags
+	var drivers driverFlags
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:   "ls [flags] SOURCE [PATH]...",
 		Short: "List files without mounting",
 		Long: `List files without mounting. PATH is relative to the root of SOURCE, which is
 listed without one. Needs neither FUSE nor root.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			v, err := openForReading(args[0], &keys, consoleOf(cmd))
+			v, err := openForReading(args[0], &keys, &drivers, consoleOf(cmd))
 			if err != nil {
 				return err
 			}
@@ -46,6 +47,7 @@ listed without one. Needs neither FUSE nor root.`,
 	cmd.Flags().BoolVarP(&o.long, "long", "l", false, "modes, links, numeric owners, sizes and local times too")
 	cmd.Flags().BoolVarP(&o.recursive, "recursive", "R", false, "list directories below, too")
 	keys.add(cmd.Flags())
+	drivers.add(cmd.Flags())
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"encfs/cpufeat"
+	"encfs/decrypt"
 )
 
 func TestMain(m *testing.M) {
@@ -40,13 +44,20 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// condition answers [fuse], whether this user can mount, and [root].
+// condition answers [fuse], whether this user can mount, [root], [selftest], whether
+// the program was built with self-tests, and [cpuid], whether it has drivers for the
+// features of amd64.
 func condition(name string) (bool, error) {
 	switch name {
 	case "fuse":
 		return checkFUSE(false) == nil, nil
 	case "root":
 		return os.Geteuid() == 0, nil
+	case "cpuid":
+		return cpufeat.Detect().Source == "CPUID", nil
+	case "selftest":
+		d, err := decrypt.LookupName("xts-aes-generic")
+		return !errors.Is(d.SelfTest(false), decrypt.ErrNoSelfTests), err
 	}
 	return false, fmt.Errorf("unknown condition %q", name)
 }

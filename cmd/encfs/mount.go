@@ -42,7 +42,7 @@ make a link /sbin/mount.encfs to this program and use the type encfs.
 
 The mount ends with "encfs umount MOUNTPOINT", or when its process gets SIGTERM
 while nobody uses it. A second signal takes away a mount that is in use.`,
-		Args: cobra.ExactArgs(2),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r.source, r.point = args[0], args[1]
 			for _, list := range optionLists {

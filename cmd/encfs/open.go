@@ -1,15 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	iofs "io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"encfs/cpufeat"
 	"encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/keys"
@@ -25,10 +26,10 @@ func checkSource(path string) error {
 	case errors.Is(err, unix.ENOTCONN):
 		return failf(exitSource, "clean up with: encfs umount "+path,
 			"source %s is a mount, and the program that served it is gone", path)
-	case err != nil:
-		return failf(exitSource, "", "source: %w", err)
+	case err != nil: // perhaps as it is another user's mount
+		return cmp.Or(notMount(path), failf(exitSource, "", "source: %w", err))
 	case info.IsDir():
-		return nil
+		return notMount(path)
 	}
 	const hint = "a source is a directory that encfs init made"
 	if !info.Mode().IsRegular() && info.Mode()&iofs.ModeType != iofs.ModeDevice {
@@ -71,6 +72,9 @@ func openStore(source string, o dirstore.Options) (*dirstore.Store, error) {
 		return nil, err
 	}
 	st, err := dirstore.Open(source, o)
+	if lost, ok := errors.AsType[*dirstore.LostHeaderError](err); ok {
+		return nil, headerLost(source, lost)
+	}
 	if err != nil {
 		if _, isErrno := errors.AsType[unix.Errno](err); isErrno {
 			return nil, failf(exitSource, "", "%w", err)
@@ -156,8 +160,21 @@ func openVolume(source string, mk *keys.MasterKey, lock bool, o fs.Options) (*fs
 
 // openForReading asks for the key of a source and opens it without FUSE, for
 // commands that only read. It may be mounted at the same time.
-func openForReading(source string, k *keyFlags, c console) (*fs.Volume, error) {
+func openForReading(source string, k *keyFlags, f *driverFlags, c console) (*fs.Volume, error) {
+	drivers, err := f.parse()
+	if err != nil {
+		return nil, err
+	}
 	if err := keys.DisableCoreDumps(); err != nil {
+		return nil, err
+	}
+	policy, err := readPolicy(source)
+	if err != nil {
+		return nil, err
+	}
+	log := foregroundLog(c.err)
+	table, err := drivers.forPolicy(policy, log)
+	if err != nil {
 		return nil, err
 	}
 	mk, err := unlockSource(source, k, c)
@@ -166,7 +183,7 @@ func openForReading(source string, k *keyFlags, c console) (*fs.Volume, error) {
 	}
 	return openVolume(source, mk, false, fs.Options{
 		ReadOnly: true, Shared: true,
-		Features: cpufeat.Host(), Log: foregroundLog(c.err),
+		Drivers: table, Log: log,
 	})
 }
 
@@ -191,4 +208,42 @@ func rootPolicy(source string, st *dirstore.Store) (keys.Policy, error) {
 		return keys.Policy{}, pathError(source+"/.encfs-dir", err)
 	}
 	return ctx.Policy, nil
+}
+
+// notMount returns an error for a mount point of encfs, of which the other side is
+// meant.
+func notMount(path string) error {
+	resolved, err := resolve(path)
+	if err != nil {
+		return nil
+	}
+	mounts, _ := readMounts()
+	if m, ok := findMount(mounts, resolved); ok && m.fsType == fuseType {
+		return failf(exitSource, "use "+m.source, "%s is a mount of %s", path, m.source)
+	}
+	return nil
+}
+
+// headerLost is the error for a source whose root has lost its header.
+func headerLost(source string, e *dirstore.LostHeaderError) error {
+	hint := "restore it from a backup"
+	switch {
+	case e.Copy:
+		dir := shellWord(source)
+		hint = "restore it with: getfattr --only-values -n user.encfs.dir " + dir + " >" + shellWord(source+"/"+headerName)
+	case e.Empty:
+		hint += ", or repeat the init that was interrupted"
+	}
+	return failf(exitSource, hint, "source %s: %w", source, e)
+}
+
+// shellWord quotes a word for a shell, if it has to be.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_./,:+-=@%", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

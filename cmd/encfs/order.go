@@ -93,7 +93,7 @@ type answer struct {
 func writeAnswer(w io.Writer, err error) error {
 	var a answer
 	if err != nil {
-		a.Error = err.Error()
+		a.Error = message(err)
 		a.Code, a.Hint = classify(err)
 	}
 	return json.NewEncoder(w).Encode(a)

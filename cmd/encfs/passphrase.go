@@ -3,9 +3,16 @@ package main
 import (
 	"bytes"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"encfs/keys"
 )
@@ -24,9 +31,18 @@ type passphraseSource struct {
 func (p passphraseSource) read(c console, prompt string) (*keys.Secret, error) {
 	secret, err := p.readAny(c, prompt)
 	if err != nil {
-		return nil, &failure{code: exitKey, err: err}
+		return nil, secretError(err)
 	}
 	return secret, nil
+}
+
+// secretError gives an error of reading a secret its exit code: a file that cannot be
+// read says nothing about the key.
+func secretError(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok && path.Path != os.Stdin.Name() {
+		return err
+	}
+	return &failure{code: exitKey, err: err}
 }
 
 func (p passphraseSource) readAny(c console, prompt string) (*keys.Secret, error) {
@@ -83,11 +99,18 @@ func (p passphraseSource) asks(c console) bool {
 	return p == (passphraseSource{}) && ok
 }
 
-// readCommandLine returns the first line that a command prints. The command
-// shares our standard input and error, and what it prints besides is dropped.
+// readCommandLine returns the first line that a command prints, and ends the command
+// then. One that ends by itself before that line does must have succeeded. It
+// shares our standard input and error.
 func readCommandLine(command string, c console) (*keys.Secret, error) {
 	sh := exec.Command("/bin/sh", "-c", "--", command)
 	sh.Stdin, sh.Stderr = c.in, c.err
+	// What the command has started may have our standard error for longer.
+	sh.WaitDelay = commandDelay
+	// A group of its own can be ended as a whole. On a terminal it could not be
+	// asked anything there.
+	group := !hasTerminal()
+	sh.SysProcAttr = &syscall.SysProcAttr{Setpgid: group}
 	out, err := sh.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -95,14 +118,47 @@ func readCommandLine(command string, c console) (*keys.Secret, error) {
 	if err := sh.Start(); err != nil {
 		return nil, fmt.Errorf("passphrase command: %w", err)
 	}
-	secret, err := readPassphrase(out, "the passphrase command")
-	// Until the end, as the command would die of SIGPIPE otherwise.
-	io.Copy(io.Discard, out)
+	r := &endReader{r: out}
+	secret, err := readPassphrase(r, "the passphrase command")
+	if !r.ended {
+		// It has a line or more than that, and nobody reads what else it prints.
+		if group {
+			unix.Kill(-sh.Process.Pid, unix.SIGKILL)
+		}
+		sh.Process.Kill()
+		sh.Wait()
+		return secret, err
+	}
 	if wait := sh.Wait(); wait != nil {
 		secret.Close()
 		return nil, fmt.Errorf("passphrase command: %w", wait)
 	}
 	return secret, err
+}
+
+// commandDelay is how long those count that a passphrase command leaves behind.
+const commandDelay = time.Second
+
+// hasTerminal reports whether the process has a controlling terminal.
+func hasTerminal() bool {
+	f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return true
+}
+
+// An endReader remembers that the end came.
+type endReader struct {
+	r     io.Reader
+	ended bool
+}
+
+func (e *endReader) Read(p []byte) (int, error) {
+	n, err := e.r.Read(p)
+	e.ended = e.ended || err == io.EOF
+	return n, err
 }
 
 // readPassphrase returns the first line of r, which errors call name.

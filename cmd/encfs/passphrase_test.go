@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ func TestPassphraseSource(t *testing.T) {
 		stdin  string
 		want   string
 		err    string
+		code   int // exitKey if it is 0
 	}{
 		{name: "standard input", stdin: "secret\n", want: "secret"},
 		{name: "no line end", stdin: "secret", want: "secret"},
@@ -36,12 +38,15 @@ func TestPassphraseSource(t *testing.T) {
 		{name: "empty line", stdin: "\nsecond\n", err: "empty (standard input)"},
 		{name: "dash", source: passphraseSource{file: "-"}, stdin: "secret\n", want: "secret"},
 		{name: "file", source: passphraseSource{file: file}, want: "from file"},
-		{name: "no file", source: passphraseSource{file: file + "x"}, err: "no such file"},
-		{name: "directory", source: passphraseSource{file: filepath.Dir(file)}, err: "is a directory"},
+		{name: "no file", source: passphraseSource{file: file + "x"}, err: "no such file", code: exitFailure},
+		{name: "directory", source: passphraseSource{file: filepath.Dir(file)}, err: "is a directory", code: exitFailure},
 		{name: "command", source: passphraseSource{command: `printf '%s\nmore\n' "a, 'b' -- -X"`}, want: "a, 'b' -- -X"},
 		{name: "command that reads", source: passphraseSource{command: "tr a-z A-Z"}, stdin: "secret\n", want: "SECRET"},
 		{name: "command that goes on", source: passphraseSource{command: "echo first; seq 100000; echo done >&2"}, want: "first"},
-		{name: "command that fails", source: passphraseSource{command: "echo secret; exit 3"}, err: "passphrase command: exit status 3"},
+		{name: "command without an end", source: passphraseSource{command: "yes first"}, want: "first"},
+		{name: "command that waits", source: passphraseSource{command: "echo first; sleep 1000; true"}, want: "first"},
+		{name: "command that fails", source: passphraseSource{command: "printf secret; exit 3"}, err: "passphrase command: exit status 3"},
+		{name: "command that prints too much", source: passphraseSource{command: "yes | tr -d '\n'"}, err: "more than 4096 bytes"},
 		{name: "command with a dash", source: passphraseSource{command: "-X"}, err: "passphrase command: exit status 127"},
 		{name: "command that prints nothing", source: passphraseSource{command: "true"}, err: "empty"},
 	} {
@@ -50,8 +55,8 @@ func TestPassphraseSource(t *testing.T) {
 			got, err := tt.source.read(c, "Passphrase: ")
 			checkError(t, err, tt.err)
 			if err != nil {
-				if code, _ := classify(err); code != exitKey {
-					t.Errorf("exit code: got %d, want %d", code, exitKey)
+				if code, _ := classify(err); code != cmp.Or(tt.code, exitKey) {
+					t.Errorf("exit code: got %d, want %d", code, cmp.Or(tt.code, exitKey))
 				}
 				return
 			}

@@ -23,7 +23,7 @@ input has the old one on its first line and the new one on its second.
 
 Copies of .fscrypt made before, in backups say, still open with the old
 passphrase.`,
-		Args: cobra.ExactArgs(1),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return changePassphrase(cmd.OutOrStdout(), args[0], &k, replacement, &costs, consoleOf(cmd))
 		},

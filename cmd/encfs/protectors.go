@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"encfs/keys"
 	"encfs/keys/metadata"
@@ -54,8 +56,11 @@ func (m *keyMetadata) read(id keys.Identifier, other string) error {
 			folder = other
 		}
 		dir, err := metadata.OpenFolder(folder)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+			return failf(exitMetadata, "", "--metadata %s: there is no such folder", other)
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("--metadata: %w", err)
 		}
 		m.dirs = append(m.dirs, dir)
 	}

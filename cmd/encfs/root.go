@@ -11,11 +11,16 @@ import (
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	started := false
 	root := newRootCommand()
-	root.PersistentPreRun = func(*cobra.Command, []string) { started = true }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		err := checkFlags(cmd.Flags())
+		started = err == nil
+		return err
+	}
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	refuseUnknown(root)
 	err := root.Execute()
 	if err != nil && !started {
 		// Cobra did not get as far as the command, so the arguments are wrong.
@@ -33,12 +38,14 @@ func newRootCommand() *cobra.Command {
   encfs init secret           make the cipher directory "secret"
   encfs mount secret plain    see its files in the clear under "plain"
   encfs umount plain          and no more`,
-		Args:          cobra.NoArgs,
+		Args:          argsOfGroup,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 100"))
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(newHelpCommand())
 	root.AddCommand(
 		newInitCommand(),
 		newMountCommand(),
@@ -48,6 +55,10 @@ func newRootCommand() *cobra.Command {
 		newLsCommand(),
 		newCatCommand(),
 		newPasswdCommand(),
+		newDriversCommand(),
+		newCPUCommand(),
+		newSelftestCommand(),
+		newBenchCommand(),
 		newVersionCommand(),
 		newServeCommand(),
 	)

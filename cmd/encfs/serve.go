@@ -28,7 +28,7 @@ func newServeCommand() *cobra.Command {
 		Use:    "serve SOURCE MOUNTPOINT",
 		Short:  "Serve a mount; started by mount",
 		Hidden: true,
-		Args:   cobra.ExactArgs(2),
+		Args:   argsOfUse,
 		RunE: func(*cobra.Command, []string) error {
 			unix.CloseOnExec(orderFD)
 			unix.CloseOnExec(answerFD)
@@ -95,13 +95,13 @@ func serve(o serveOrder, mk *keys.MasterKey, log *slog.Logger, ready func() erro
 		return err
 	}
 	defer queue.Close()
-	features, err := o.Pipeline.features()
+	drivers, err := o.Pipeline.Drivers.table(log)
 	if err != nil {
 		mk.Close()
 		return err
 	}
 	v, err := openVolume(o.Source, mk, true, fs.Options{
-		Queue: queue, Features: features, Driver: o.Pipeline.Driver,
+		Queue: queue, Drivers: drivers,
 		ReadOnly: o.ReadOnly, Shared: o.Shared, ShowBad: o.ShowBad, Log: log,
 	})
 	if err != nil {

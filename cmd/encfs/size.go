@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -33,9 +33,36 @@ func (k *kibibytes) Set(s string) error {
 		}
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || n < 1 || n > math.MaxInt64/unit {
-		return fmt.Errorf("not a positive number of KiB, or one with KiB, MiB or GiB behind it")
+	switch {
+	case err == nil && n < 1:
+		return errors.New("less than 1KiB")
+	case errors.Is(err, strconv.ErrRange), err == nil && n > math.MaxInt64/unit:
+		return errors.New("too large")
+	case err != nil:
+		return errors.New("not a number of KiB, or one with KiB, MiB or GiB behind it")
 	}
 	*k = kibibytes(n * unit)
+	return nil
+}
+
+// A positive is the value of a flag that takes a whole number from 1 on; 0 is not
+// given.
+type positive int64
+
+func (p *positive) String() string { return strconv.FormatInt(int64(*p), 10) }
+
+// Type returns what the help calls the value, and pflag the type.
+func (p *positive) Type() string { return "int64" }
+
+// Set parses s.
+func (p *positive) Set(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	switch {
+	case err != nil:
+		return err
+	case n < 1:
+		return errors.New("less than 1")
+	}
+	*p = positive(n)
 	return nil
 }

@@ -27,7 +27,7 @@ func newStatusCommand() *cobra.Command {
 		Short: "Show policy, cipher, protectors and mount",
 		Long: `Show policy, cipher, protectors and mount of a cipher directory. Needs no key.
 What is damaged or missing is reported, and the rest is shown.`,
-		Args: cobra.ExactArgs(1),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := readStatus(args[0], metadata)
 			if s == nil {
@@ -184,7 +184,7 @@ func (s *sourceStatus) printJSON(w io.Writer) error {
 func (s *sourceStatus) printText(w io.Writer) error {
 	var b strings.Builder
 	line := func(label, format string, args ...any) {
-		fmt.Fprintf(&b, "%-11s %s\n", label, printable(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "%-12s %s\n", label, printable(fmt.Sprintf(format, args...)))
 	}
 	line("source", "%s (cipher %s)", s.Source, s.Kind)
 	for _, p := range s.Policies {

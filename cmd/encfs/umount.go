@@ -23,7 +23,7 @@ func newUmountCommand() *cobra.Command {
 		Long: `Unmount, and wait until the program that served the mount has ended. A mount in
 use stays (exit code 15) and its users are named. It also removes what a
 program that died has left behind.`,
-		Args: cobra.ExactArgs(1),
+		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return umountAndWait(consoleOf(cmd), args[0], lazy)
 		},

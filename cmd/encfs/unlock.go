@@ -197,7 +197,7 @@ func readKeyFile(file string, c console) (readings []*keys.Secret, err error) {
 		readings, err = keys.ReadKeyFile(file)
 	}
 	if err != nil {
-		return nil, &failure{code: exitKey, err: err}
+		return nil, secretError(err)
 	}
 	return readings, nil
 }

@@ -17,7 +17,7 @@ func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, the driver of the default cipher, and the CPU's tier",
-		Args:  cobra.NoArgs,
+		Args:  argsOfUse,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printVersion(cmd.OutOrStdout(), cpufeat.Host())
 		},

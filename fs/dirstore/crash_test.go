@@ -342,20 +342,3 @@ func TestLowerBytes(t *testing.T) {
 		})
 	}
 }
-
-// TestTailBlock checks that the tail of a new file takes no block.
-func TestTailBlock(t *testing.T) {
-	s := open(t, newTree(t), Options{})
-	defer s.Close()
-	n, f := create(t, s, s.Root(), testName("file"))
-	f.SetContext(testContext)
-	_, err := f.WriteUnits(units(1, 1), 0, 100)
-	must(t, err)
-	must(t, f.Close())
-	a, err := s.Attr(n)
-	must(t, err)
-	if a.Blocks > 2*unitSize/512 {
-		t.Errorf("%d blocks for a header and a data unit", a.Blocks)
-	}
-	s.Release(n, 1)
-}

@@ -113,6 +113,7 @@ func (s *Store) make(op string, dir *node, name []byte, mode uint32, owner store
 		s.retractSidecar(dirfd, lower, sidecar, err)
 		return -1, nil, st, err
 	}
+	s.confirmSidecar(dir, dirfd, lower)
 	return fd, s.enter(dir, lower.string, &st), st, nil
 }
 
@@ -267,6 +268,7 @@ func (s *Store) mkdir(dir *node, lower lowerName, mode uint32, owner store.Owner
 		s.retractSidecar(dirfd, lower, sidecar, err)
 		return nil, st, err
 	}
+	s.confirmSidecar(dir, dirfd, lower)
 	n = s.enter(dir, lower.string, &st)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -367,6 +369,7 @@ func (s *Store) link(n, dir *node, lower lowerName) (st unix.Statx_t, err error)
 		s.retractSidecar(dirfd, lower, sidecar, err)
 		return st, err
 	}
+	s.confirmSidecar(dir, dirfd, lower)
 	if err := s.modes.statx(fd, "", &st); err != nil {
 		return st, err
 	}

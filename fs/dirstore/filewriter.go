@@ -20,7 +20,8 @@ import (
 // seen to.
 type fileWriter struct {
 	*file
-	clean bool // the tail is known to be zero
+	clean    bool // the tail is known to be zero
+	anchored bool // the header is on its way to storage
 
 	// The layout went from inline to blocks and that may not be on stable
 	// storage, so that a crash may bring back the inline payload.
@@ -72,7 +73,7 @@ func (f *fileWriter) WriteInline(ct []byte, size int64) error {
 	}
 	if err == nil {
 		if l := lowerSize(store.LayoutInline, size); l < f.lower() {
-			err = ftruncate(f.fd, l)
+			err = f.resize(l)
 		}
 	}
 	if err != nil {
@@ -138,16 +139,9 @@ func (f *fileWriter) WriteUnits(ct []byte, first uint64, size int64) (int, error
 
 	// The header and the gap after it belong to the same write as the first
 	// units; units farther on begin with an empty file in LayoutBlocks.
-	//
-	// Nobody relies yet on anything in a file that was empty: it gets its tail
-	// as a hole, by a second step before which the size is that of the whole
-	// units. In any other file the tail is part of the write, so that the size
-	// never is another than before or after; there it takes a block until the
-	// file grows again.
 	var bufs [][]byte
 	off, lead := unitOffset(int64(first)), int64(0)
-	fresh := f.layout == store.LayoutEmpty
-	if fresh {
+	if f.layout == store.LayoutEmpty {
 		head := [][]byte{f.header[:], zeros[headerSize:bodyOffset]}
 		if first == 0 {
 			bufs = head
@@ -163,14 +157,11 @@ func (f *fileWriter) WriteUnits(ct []byte, first uint64, size int64) (int, error
 		}
 	}
 	grows := f.layout != store.LayoutBlocks || size > f.size
-	if grows && !fresh {
+	if grows {
 		bufs = append(bufs, zeros[:size%unitSize])
 	}
 
 	count, err := pwritev(f.fd, bufs, off)
-	if err == nil && fresh && size%unitSize != 0 {
-		err = ftruncate(f.fd, lowerSize(store.LayoutBlocks, size))
-	}
 	units := min(max(int64(count)-lead, 0)/unitSize, n)
 	if err != nil {
 		return f.settle(off, int64(count), lead, int64(first), units, n, size, err)
@@ -180,7 +171,7 @@ func (f *fileWriter) WriteUnits(ct []byte, first uint64, size int64) (int, error
 	}
 	// From 4095 to 4096 bytes the file grows and its lower size shrinks.
 	if l := lowerSize(store.LayoutBlocks, size); f.layout == store.LayoutBlocks && l < f.lower() {
-		if err := ftruncate(f.fd, l); err != nil {
+		if err := f.resize(l); err != nil {
 			f.clean = false
 			return int(n), f.failed("write", err)
 		}
@@ -202,6 +193,31 @@ func (f *fileWriter) beginBlocks(head [][]byte) error {
 	return nil
 }
 
+// resize sets the lower size of a file with a header. A file system may bring the
+// size of ftruncate to storage at once, and what was written before only when it
+// comes to it; a file must not be there without its header, so that goes first.
+func (f *fileWriter) resize(l int64) error {
+	if err := f.anchor(); err != nil {
+		return err
+	}
+	return ftruncate(f.fd, l)
+}
+
+// anchor brings the header on its way to storage, so that whatever reaches the
+// journal of the lower file system from now on does so after it.
+func (f *fileWriter) anchor() error {
+	if f.anchored {
+		return nil
+	}
+	const wait = unix.SYNC_FILE_RANGE_WAIT_BEFORE | unix.SYNC_FILE_RANGE_WRITE | unix.SYNC_FILE_RANGE_WAIT_AFTER
+	err := retry(func() error { return unix.SyncFileRange(f.fd, 0, bodyOffset, wait) })
+	if err != nil {
+		err = f.sync(true) // the file system has nothing finer
+	}
+	f.anchored = err == nil && f.layout != store.LayoutEmpty
+	return err
+}
+
 // settle makes the file consistent after a write to off that stopped with err
 // after count bytes: lead bytes, then units of n whole data units from first,
 // then something. It returns what WriteUnits does.
@@ -213,12 +229,12 @@ func (f *fileWriter) settle(off, count, lead, first, units, n, size int64, err e
 	}
 	f.clean = false
 	grown := layout != f.layout || target != f.size
-	if grown && ftruncate(f.fd, lowerSize(layout, target)) != nil {
+	if grown && f.resize(lowerSize(layout, target)) != nil {
 		layout, target, grown = f.layout, f.size, false
 	}
 	if !grown {
 		if off+count > f.lower() {
-			ftruncate(f.fd, f.lower())
+			f.resize(f.lower())
 		}
 		if layout == store.LayoutBlocks && off+count > unitOffset(unitCount(f.size)) {
 			f.cleanTail()
@@ -319,7 +335,7 @@ func (f *fileWriter) truncate(size int64) error {
 			return err
 		}
 		f.set(store.LayoutEmpty, 0)
-		f.header = nil
+		f.header, f.anchored = nil, false
 		return nil
 	}
 	if f.layout == store.LayoutEmpty {
@@ -332,13 +348,21 @@ func (f *fileWriter) truncate(size int64) error {
 		if err := f.cleanTail(); err != nil {
 			return err
 		}
-		if err := ftruncate(f.fd, lowerSize(store.LayoutBlocks, size)); err != nil {
+		if err := f.resize(lowerSize(store.LayoutBlocks, size)); err != nil {
 			return err
 		}
 		f.set(store.LayoutBlocks, size)
 		return nil
 	}
-	if err := ftruncate(f.fd, lowerSize(store.LayoutBlocks, size)); err != nil {
+	if f.s.zeroesFirst && unitCount(size) < unitCount(f.size) {
+		// The new end lies in a data unit, of which this file system would bring
+		// the rest to storage as zeros before the new size: half a data unit is
+		// garbage if there is a crash between. So the unit goes first, as a whole.
+		if err := f.resize(unitOffset(unitCount(size))); err != nil {
+			return err
+		}
+	}
+	if err := f.resize(lowerSize(store.LayoutBlocks, size)); err != nil {
 		return err
 	}
 	// The tail is what was there before: the beginning of a unit that is gone,
@@ -403,5 +427,6 @@ func (f *fileWriter) sync(dataOnly bool) error {
 		return err
 	}
 	f.fromInline.Store(false)
+	f.anchored = f.layout != store.LayoutEmpty
 	return nil
 }

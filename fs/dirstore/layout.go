@@ -12,9 +12,9 @@ import (
 //
 //	L              layout  s, with granule g = 16 inline and 4096 in blocks,
 //	                       b = L - start, q = b / g, t = b mod g
-//	0              empty   0
+//	0, 128         empty   0
 //	1 ... 127      damaged
-//	128 ... 4095   inline  start 128;  t = 0: g*q, else g*(q-1) + t with q >= 1
+//	129 ... 4095   inline  start 128;  t = 0: g*q, else g*(q-1) + t with q >= 1
 //	4096 ...       blocks  start 4096; the same
 //
 // That is, the data units rounded up to whole granules, then s mod g bytes, the
@@ -38,7 +38,7 @@ func plainSize(l int64) (layout store.Layout, size int64, ok bool) {
 	start, granule := int64(bodyOffset), int64(unitSize)
 	layout = store.LayoutBlocks
 	switch {
-	case l == 0:
+	case l == 0, l == inlineStart: // a header alone says no more than none
 		return store.LayoutEmpty, 0, true
 	case l < inlineStart:
 		return store.LayoutEmpty, 0, false

@@ -16,7 +16,6 @@ func TestLayout(t *testing.T) {
 		size   int64
 	}{
 		{0, store.LayoutEmpty, 0},
-		{128, inline, 0},
 		{128 + 16 + 1, inline, 1},
 		{128 + 16 + 15, inline, 15},
 		{128 + 16, inline, 16},
@@ -59,6 +58,10 @@ func TestLayoutDamaged(t *testing.T) {
 			t.Errorf("plainSize(%d) says %v", l, ok)
 		case !ok && size != 0:
 			t.Errorf("plainSize(%d) = %d for a damaged size", l, size)
+		case l == 128: // a header and nothing else
+			if layout != store.LayoutEmpty || size != 0 {
+				t.Errorf("plainSize(%d) = %d, %d", l, layout, size)
+			}
 		case ok && lowerSize(layout, size) != l:
 			t.Errorf("lowerSize(plainSize(%d)) = %d", l, lowerSize(layout, size))
 		}
@@ -70,7 +73,7 @@ func TestLayoutDamaged(t *testing.T) {
 func TestLayoutInverse(t *testing.T) {
 	for size := int64(0); size < 20000; size++ {
 		for _, layout := range []store.Layout{store.LayoutInline, store.LayoutBlocks} {
-			if layout == store.LayoutInline && size > inlineMax {
+			if layout == store.LayoutInline && (size == 0 || size > inlineMax) {
 				continue
 			}
 			gotLayout, got, ok := plainSize(lowerSize(layout, size))

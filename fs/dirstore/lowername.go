@@ -41,6 +41,19 @@ func (s *Store) RmdirLower(nd store.Node, lower string) error {
 	return s.remove("rmdir", dir, name, s.rmdir)
 }
 
+// RenameLower implements store.LowerNames.
+func (s *Store) RenameLower(oldDir store.Node, lower string, newDir store.Node, newName []byte, flags uint) error {
+	dir := s.node(oldDir)
+	name, err := s.objectName(dir, lower)
+	if err != nil {
+		return err
+	}
+	if flags&unix.RENAME_EXCHANGE != 0 {
+		return fmt.Errorf("dirstore: exchange %s: %w", dir.under(lower), unix.EINVAL)
+	}
+	return s.renameFrom(&renameEnd{dir: dir, lower: name}, newDir, newName, flags)
+}
+
 // objectName takes only what ReadDir could have given: never the bookkeeping of
 // the directory, what is not ours, or a path.
 func (s *Store) objectName(dir *node, lower string) (lowerName, error) {

@@ -161,8 +161,25 @@ func (s *Store) writeSidecar(dirfd int, name lowerName) (made bool, err error) {
 // removeSidecar removes what writeSidecar made, after its object. One that
 // stays is an orphan that the check reports; no object is the worse for it.
 func (s *Store) removeSidecar(dirfd int, name lowerName) {
-	if name.raw != nil {
-		unlinkat(dirfd, name.string+sidecarSuffix, 0)
+	if name.raw == nil {
+		return
+	}
+	unlinkat(dirfd, name.string+sidecarSuffix, 0)
+	// Another mount may have made an object of this name, and taken the sidecar
+	// for its own, since ours went. Both look again after they have acted.
+	if s.opt.Shared && len(name.raw) > 0 && statx(dirfd, name.string, new(unix.Statx_t)) == nil {
+		s.writeSidecar(dirfd, name)
+	}
+}
+
+// confirmSidecar sees to it that a name that leads to an object now still has
+// its sidecar, in a tree that others change too: see removeSidecar.
+func (s *Store) confirmSidecar(dir *node, dirfd int, name lowerName) {
+	if !s.opt.Shared {
+		return
+	}
+	if _, err := s.writeSidecar(dirfd, name); err != nil {
+		s.said.warn("its sidecar may be missing", dir.under(name.string), "error", err)
 	}
 }
 

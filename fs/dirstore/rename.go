@@ -16,15 +16,19 @@ var errNarrow = errors.New("more than one directory is to be locked")
 // Rmdir does it, between which and the rename itself there is a moment when the
 // new name does not exist; everything else is one step.
 func (s *Store) Rename(oldDir store.Node, oldName []byte, newDir store.Node, newName []byte, flags uint) error {
+	from, err := s.renameEnd(oldDir, oldName)
+	if err != nil {
+		return err
+	}
+	return s.renameFrom(from, newDir, newName, flags)
+}
+
+func (s *Store) renameFrom(from *renameEnd, newDir store.Node, newName []byte, flags uint) error {
 	if err := s.writable("rename"); err != nil {
 		return err
 	}
 	if flags != 0 && flags != unix.RENAME_NOREPLACE && flags != unix.RENAME_EXCHANGE {
 		return fmt.Errorf("dirstore: rename with flags %#x: %w", flags, unix.EINVAL)
-	}
-	from, err := s.renameEnd(oldDir, oldName)
-	if err != nil {
-		return err
 	}
 	to, err := s.renameEnd(newDir, newName)
 	if err != nil {
@@ -131,6 +135,7 @@ func (s *Store) rename(from, to *renameEnd, flags uint, wide bool) (err error) {
 		}
 		return err
 	}
+	s.confirmSidecar(to.dir, to.fd, to.lower)
 	if exists {
 		s.linkRemoved(to.dir, to.lower.string, replaced, &to.st, last)
 	}
@@ -170,6 +175,7 @@ func (s *Store) replaceDir(from, to *renameEnd) error {
 		s.retractSidecar(to.fd, to.lower, sidecar, unix.EEXIST)
 		return err
 	}
+	s.confirmSidecar(to.dir, to.fd, to.lower)
 	if err := r.delete(); err != nil {
 		s.said.warn("a directory that was replaced could not be removed", to.dir.under(r.temp), "error", err)
 	}

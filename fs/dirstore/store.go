@@ -43,8 +43,9 @@ type Store struct {
 	maxDirs int
 	locks   []int // descriptors that hold the locks of Lock
 
-	noXattrs atomic.Bool // the lower file system has no user attributes
-	modes    modeLock
+	noXattrs    atomic.Bool // the lower file system has no user attributes
+	zeroesFirst bool        // it zeroes the end of a block of a file that it cuts before the size is cut
+	modes       modeLock
 
 	// wide is held by the operations that lock the names of more than one
 	// directory, so that they need no order among those; the names of one
@@ -66,7 +67,7 @@ var (
 // Open opens the cipher directory whose root is path. Before anything but
 // RootContext, LowerReadOnly and Close, Unlock must have succeeded. Where path
 // cannot be opened the error wraps the errno, ENOTDIR if it is no directory;
-// without a header it wraps ErrNotCipherDir, and a header whose form is wrong
+// without a header it wraps ErrNotCipherDir or a *LostHeaderError, and a header whose form is wrong
 // gives a store.DamagedError or an UnsupportedError.
 func Open(path string, o Options) (*Store, error) {
 	fd, err := openPath(path)
@@ -104,7 +105,7 @@ func (s *Store) open(fd int) error {
 	n, err := readSmall(fd, headerName, s.header[:])
 	switch {
 	case errors.Is(err, unix.ENOENT):
-		return ErrNotCipherDir
+		return withoutHeader(fd)
 	case errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ELOOP):
 		return &store.DamagedError{Path: headerName, Detail: "not a regular file"}
 	case err != nil:
@@ -115,6 +116,11 @@ func (s *Store) open(fd int) error {
 	if bad := s.header.check(typeDir); bad != nil {
 		return bad.at(headerName)
 	}
+	var lower unix.Statfs_t
+	if err := retry(func() error { return unix.Fstatfs(fd, &lower) }); err != nil {
+		return err
+	}
+	s.zeroesFirst = lower.Type == unix.XFS_SUPER_MAGIC
 	s.root = newNode(s, &st)
 	s.root.dir.fd = fd
 	s.nodes[s.root.inode] = s.root

@@ -260,6 +260,9 @@ type LowerNames interface {
 	LookupLower(dir Node, lower string) (Node, Attr, error)
 	UnlinkLower(dir Node, lower string) error
 	RmdirLower(dir Node, lower string) error
+	// RenameLower gives the entry a good name, as Rename does, but EINVAL for
+	// RENAME_EXCHANGE, which would give the bad name to another.
+	RenameLower(oldDir Node, lower string, newDir Node, newName []byte, flags uint) error
 }
 
 // DamagedError means that an object of the store is not as its format says.

@@ -32,15 +32,21 @@ const (
 // Check returns an [ErrCosts] if Argon2id cannot have these costs, or if they would
 // take hours.
 func (c Costs) Check() error {
-	switch {
-	case c.Time < 1 || c.Time > maxWork:
-		return fmt.Errorf("metadata: %w: time %d", ErrCosts, c.Time)
-	case c.Parallelism < 1 || c.Parallelism > maxLanes:
-		return fmt.Errorf("metadata: %w: parallelism %d, want 1 to %d", ErrCosts, c.Parallelism, maxLanes)
-	case c.Memory < 8*c.Parallelism || c.Memory > math.MaxUint32:
-		return fmt.Errorf("metadata: %w: memory %d KiB, want %d or more", ErrCosts, c.Memory, 8*c.Parallelism)
-	case c.Time > maxWork/c.Memory:
-		return fmt.Errorf("metadata: %w: time %d with memory %d KiB", ErrCosts, c.Time, c.Memory)
+	for _, b := range []struct {
+		name               string
+		value, least, most int64
+	}{
+		{"time", c.Time, 1, maxWork},
+		{"parallelism", c.Parallelism, 1, maxLanes},
+		{"memory in KiB", c.Memory, 8 * c.Parallelism, math.MaxUint32},
+		{"time with this memory", c.Time, 1, maxWork / max(c.Memory, 1)},
+	} {
+		switch {
+		case b.value < b.least:
+			return fmt.Errorf("metadata: %w: %s %d, less than %d", ErrCosts, b.name, b.value, b.least)
+		case b.value > b.most:
+			return fmt.Errorf("metadata: %w: %s %d, more than %d", ErrCosts, b.name, b.value, b.most)
+		}
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 )
@@ -34,6 +35,7 @@ const (
 // A Dir is a .fscrypt folder. It is safe for concurrent use; of two who write one file
 // the last wins.
 type Dir struct {
+	name string   // of the folder, for messages
 	fsys fs.FS    // the folder
 	root *os.Root // the same folder, nil if it can only be read
 }
@@ -69,7 +71,7 @@ func Open(root *os.Root, follow bool) (*Dir, error) {
 	if err != nil {
 		return nil, folderError(name, err)
 	}
-	return newDir(folder)
+	return newDir(name, folder)
 }
 
 // OpenFolder opens the .fscrypt folder that has the given path, under whatever name.
@@ -84,13 +86,13 @@ func OpenFolder(name string) (*Dir, error) {
 	if err != nil {
 		return nil, folderError(name, err)
 	}
-	return newDir(folder)
+	return newDir(name, folder)
 }
 
 // OpenFS opens a .fscrypt folder, which is all of fsys, for reading: that of an
 // image. The errors are those of [Open].
 func OpenFS(fsys fs.FS) (*Dir, error) {
-	return checkDir(&Dir{fsys: fsys})
+	return checkDir(&Dir{name: FolderName, fsys: fsys})
 }
 
 // Create makes what there is not yet of the folder in the root directory of a cipher
@@ -112,8 +114,8 @@ func Create(root *os.Root) (*Dir, error) {
 	return Open(root, false)
 }
 
-func newDir(folder *os.Root) (*Dir, error) {
-	d, err := checkDir(&Dir{fsys: folder.FS(), root: folder})
+func newDir(name string, folder *os.Root) (*Dir, error) {
+	d, err := checkDir(&Dir{name: name, fsys: folder.FS(), root: folder})
 	if err != nil {
 		folder.Close()
 	}
@@ -125,13 +127,13 @@ func checkDir(d *Dir) (*Dir, error) {
 	for _, name := range []string{policiesDir, protectorsDir} {
 		info, err := fs.Lstat(d.fsys, name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("metadata: %w", &FileError{name, ErrMissing})
+			return nil, fmt.Errorf("metadata: %w", &FileError{d.name, name, ErrMissing})
 		}
 		if err != nil {
-			return nil, fmt.Errorf("metadata: %w", &FileError{name, err})
+			return nil, fmt.Errorf("metadata: %w", &FileError{d.name, name, err})
 		}
 		if !info.IsDir() {
-			return nil, fmt.Errorf("metadata: %w", &FileError{name, damaged("no directory")})
+			return nil, fmt.Errorf("metadata: %w", &FileError{d.name, name, damaged("no directory")})
 		}
 	}
 	return d, nil
@@ -163,7 +165,7 @@ func (d *Dir) read(dir, name string) ([]byte, error) {
 		err = ErrMissing
 	}
 	if err != nil {
-		return nil, &FileError{name, err}
+		return nil, &FileError{d.name, name, err}
 	}
 	return b, nil
 }
@@ -211,7 +213,7 @@ func (d *Dir) readFile(name string) ([]byte, error) {
 func (d *Dir) list(dir string, accept func(name string) bool) ([]string, error) {
 	entries, err := fs.ReadDir(d.fsys, dir)
 	if err != nil {
-		return nil, &FileError{dir, err}
+		return nil, &FileError{d.name, dir, err}
 	}
 	var names []string
 	for _, e := range entries {
@@ -258,7 +260,7 @@ func (d *Dir) Policy(name string) (*Policy, error) {
 	}
 	p, err := parsePolicy(name, b)
 	if err != nil {
-		return nil, fmt.Errorf("metadata: %w", &FileError{policiesDir + "/" + name, err})
+		return nil, fmt.Errorf("metadata: %w", &FileError{d.name, policiesDir + "/" + name, err})
 	}
 	return p, nil
 }
@@ -310,14 +312,14 @@ func (d *Dir) Protector(descriptor string, others ...*Dir) (*Protector, error) {
 		}
 		p, err := parseProtector(descriptor, b)
 		if err != nil {
-			return nil, fmt.Errorf("metadata: %w", &FileError{protectorsDir + "/" + descriptor, err})
+			return nil, fmt.Errorf("metadata: %w", &FileError{dir.name, protectorsDir + "/" + descriptor, err})
 		}
 		return p, nil
 	}
 	link, err := d.Link(descriptor)
 	if err != nil {
 		if errors.Is(err, ErrMissing) {
-			err = fmt.Errorf("metadata: %w", &FileError{protectorsDir + "/" + descriptor, ErrMissing})
+			err = fmt.Errorf("metadata: %w", &FileError{d.name, protectorsDir + "/" + descriptor, ErrMissing})
 		}
 		return nil, err
 	}
@@ -338,13 +340,14 @@ func (d *Dir) Link(descriptor string) (Link, error) {
 	}
 	l, err := parseLink(b)
 	if err != nil {
-		return Link{}, fmt.Errorf("metadata: %w", &FileError{protectorsDir + "/" + name, err})
+		return Link{}, fmt.Errorf("metadata: %w", &FileError{d.name, protectorsDir + "/" + name, err})
 	}
 	return l, nil
 }
 
 // WritePolicy writes the policy's file, with mode 0600. After a crash it is the old
-// or the new one; when WritePolicy returns, the new one is on the disk.
+// or the new one; when WritePolicy returns, the new one is on the disk, and what earlier
+// crashes left beside it, for more than a minute, is gone.
 func (d *Dir) WritePolicy(p *Policy) error {
 	return d.write(policiesDir, p.Name(), p.data)
 }
@@ -381,7 +384,7 @@ func (d *Dir) write(dir, name string, m proto.Message) error {
 		err = d.replace(dir, name, b)
 	}
 	if err != nil {
-		return fmt.Errorf("metadata: %w", &FileError{dir + "/" + name, err})
+		return fmt.Errorf("metadata: %w", &FileError{d.name, dir + "/" + name, err})
 	}
 	return nil
 }
@@ -413,7 +416,30 @@ func (d *Dir) replace(dir, name string, b []byte) (err error) {
 	if err := d.root.Rename(temp, dir+"/"+name); err != nil {
 		return err
 	}
-	return syncDir(d.root, dir)
+	if err := syncDir(d.root, dir); err != nil {
+		return err
+	}
+	d.removeStale(dir)
+	return nil
+}
+
+// staleAge is the age from which a temporary file is taken for what an interrupted
+// write has left.
+const staleAge = time.Minute
+
+// removeStale removes temporary files that nobody is writing any more. One that stays
+// does no harm.
+func (d *Dir) removeStale(dir string) {
+	temps, err := d.list(dir, func(name string) bool { return strings.HasPrefix(name, tempPrefix) })
+	if err != nil {
+		return
+	}
+	for _, name := range temps {
+		name = dir + "/" + name
+		if info, err := d.root.Lstat(name); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > staleAge {
+			d.root.Remove(name)
+		}
+	}
 }
 
 func (d *Dir) remove(dir, name string) error {
@@ -428,7 +454,7 @@ func (d *Dir) remove(dir, name string) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("metadata: %w", &FileError{dir + "/" + name, err})
+		return fmt.Errorf("metadata: %w", &FileError{d.name, dir + "/" + name, err})
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"encfs/keys"
 )
@@ -578,6 +579,63 @@ func TestReadLimit(t *testing.T) {
 			if _, err := d.Protector(v.Descriptor); !errors.Is(err, want) {
 				t.Errorf("%d bytes: error %v, want %v", size, err, want)
 			}
+		}
+	}
+}
+
+// A write removes what interrupted ones have left, and nothing that may still be
+// written, is no file, or is another's.
+func TestStaleFiles(t *testing.T) {
+	root := t.TempDir()
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	d, err := Create(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	folder := filepath.Join(root, FolderName, protectorsDir)
+	old := time.Now().Add(-2 * staleAge)
+	files := []struct {
+		name      string
+		make      func(path string) error
+		old, stay bool
+	}{
+		{".tmpold", func(p string) error { return os.WriteFile(p, nil, 0o600) }, true, false},
+		{".tmpyoung", func(p string) error { return os.WriteFile(p, nil, 0o600) }, false, true},
+		{".tmpdir", func(p string) error { return os.Mkdir(p, 0o700) }, true, true},
+		{"tmp", func(p string) error { return os.WriteFile(p, nil, 0o600) }, true, true},
+	}
+	for _, f := range files {
+		path := filepath.Join(folder, f.name)
+		if err := f.make(path); err != nil {
+			t.Fatal(err)
+		}
+		if f.old {
+			if err := os.Chtimes(path, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	raw, err := keys.CopySecret(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	p, key, err := NewRawKeyProtector("p", raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer key.Close()
+	if err := d.WriteProtector(p); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if _, err := os.Lstat(filepath.Join(folder, f.name)); (err == nil) != f.stay {
+			t.Errorf("%s: %v; shall it stay: %v", f.name, err, f.stay)
 		}
 	}
 }

@@ -27,11 +27,12 @@ var (
 
 // A FileError says which file of a .fscrypt folder is at fault.
 type FileError struct {
-	Name string // within the folder, such as "policies/0123456789abcdef"
-	Err  error
+	Folder string // as it was opened, such as "secret/.fscrypt"; ".fscrypt" in an image
+	Name   string // within the folder, such as "policies/0123456789abcdef"
+	Err    error
 }
 
-func (e *FileError) Error() string { return ".fscrypt/" + e.Name + ": " + e.Err.Error() }
+func (e *FileError) Error() string { return e.Folder + "/" + e.Name + ": " + e.Err.Error() }
 
 func (e *FileError) Unwrap() error { return e.Err }
 

@@ -33,6 +33,7 @@ if [ "$1" != demo ]; then
 	optional+=(
 		fscrypt fscrypt
 		mkfs.ext4 e2fsprogs
+		mkfs.xfs xfsprogs
 		debugfs e2fsprogs
 		losetup mount
 		getfattr attr

@@ -19,7 +19,6 @@ import (
 	"strings"
 	"time"
 
-	"encfs/cpufeat"
 	"encfs/fs"
 	"encfs/fs/dirstore"
 	"encfs/keys"
@@ -126,7 +125,7 @@ func withVolume(cipher string, master []byte, kind workqueue.Kind, f func(*fs.Vo
 		st.Close()
 		return err
 	}
-	v, err := fs.NewVolume(st, ring, fs.Options{Queue: queue, Features: cpufeat.Host()})
+	v, err := fs.NewVolume(st, ring, fs.Options{Queue: queue})
 	if err != nil {
 		ring.Close()
 		st.Close()

@@ -38,11 +38,11 @@ func New(key []byte) *Block {
 		case i < n:
 			w[i] = binary.LittleEndian.Uint32(key[4*i:])
 		case i%n == 0:
-			x := subWord(w[i-1])
+			x := SubWord(w[i-1])
 			w[i] = w[i-n] ^ (x>>8 | x<<24) ^ rcon
 			rcon <<= 1
 		case i%n == 4:
-			w[i] = w[i-n] ^ subWord(w[i-1])
+			w[i] = w[i-n] ^ SubWord(w[i-1])
 		default:
 			w[i] = w[i-n] ^ w[i-1]
 		}
@@ -88,7 +88,9 @@ func (s state) store(dst []byte) {
 	binary.LittleEndian.PutUint64(dst[8:], hi)
 }
 
-func subWord(w uint32) uint32 {
+// SubWord replaces each byte of w by that of the S-box, as SubWord of FIPS 197, section
+// 5.2, does it.
+func SubWord(w uint32) uint32 {
 	lo, _ := slice(uint64(w), 0).subBytes().unslice()
 	return uint32(lo)
 }

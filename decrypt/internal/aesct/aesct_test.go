@@ -81,6 +81,21 @@ func TestSubBytes(t *testing.T) {
 	}
 }
 
+// From the S-box and the key expansions of FIPS 197, figure 7 and appendix A, with
+// the first byte of a word lowest.
+func TestSubWord(t *testing.T) {
+	for _, v := range []struct{ x, want uint32 }{
+		{0x00000000, 0x63636363},
+		{0x53020100, 0xed777c63},
+		{0xffaa9b10, 0x16ac14ca},
+		{0x093c4fcf, 0x01eb848a},
+	} {
+		if got := SubWord(v.x); got != v.want {
+			t.Errorf("SubWord(%08x): got %08x, want %08x", v.x, got, v.want)
+		}
+	}
+}
+
 func TestKeySize(t *testing.T) {
 	for _, n := range []int{0, 16, KeySize - 1, KeySize + 1} {
 		func() {

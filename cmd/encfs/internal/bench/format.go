@@ -1,0 +1,108 @@
+package bench
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+)
+
+// WriteCipherTable writes results for people: a line for each driver, with MB/s in both
+// directions for each size of data units.
+func WriteCipherTable(w io.Writer, results []CipherResult) error {
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, "driver\t")
+	for _, size := range UnitSizes {
+		fmt.Fprintf(tw, "encrypt %s\tdecrypt %s\t", sizeName(size), sizeName(size))
+	}
+	fmt.Fprint(tw, "self-test\tcleared\t\n")
+	perDriver := 2 * len(UnitSizes)
+	for ; len(results) >= perDriver; results = results[perDriver:] {
+		fmt.Fprintf(tw, "%s\t", results[0].Driver)
+		for _, r := range results[:perDriver] {
+			fmt.Fprintf(tw, "%.0f MB/s\t", r.MBPerS)
+		}
+		cleared := "-"
+		if len(results[0].Cleared) > 0 {
+			cleared = strings.Join(results[0].Cleared, ",")
+		}
+		fmt.Fprintf(tw, "%.0f µs\t%s\t\n", results[0].SelfTest, cleared)
+	}
+	return tw.Flush()
+}
+
+func sizeName(n int) string {
+	if n%1024 == 0 {
+		return fmt.Sprintf("%d KiB", n/1024)
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// WriteCipherBenchfmt writes results in Go's benchmark format, a line for each run.
+func WriteCipherBenchfmt(w io.Writer, results []CipherResult) error {
+	b := bufio.NewWriter(w)
+	writePreamble(b)
+	cells := map[string]bool{}
+	for _, r := range results {
+		cells[strings.Join(r.Cleared, ",")] = true
+	}
+	for _, r := range results {
+		for _, speed := range r.Runs {
+			ns := float64(r.UnitBytes) / (speed * 1e6) * 1e9
+			fmt.Fprintf(b, "BenchmarkCipher/driver=%s/direction=%s/unit=%d%s 1 %.1f ns/op %.2f MB/s\n",
+				r.Driver, r.Direction, r.UnitBytes, clearedPart(r.Cleared, len(cells)), ns, speed)
+		}
+	}
+	return b.Flush()
+}
+
+func writePreamble(w io.Writer) {
+	fmt.Fprintf(w, "goos: %s\ngoarch: %s\npkg: encfs\n", runtime.GOOS, runtime.GOARCH)
+}
+
+// clearedPart returns the part of a benchmark's name that says which features were
+// cleared, "" if all results in a file have the same in that.
+func clearedPart(cleared []string, cells int) string {
+	switch {
+	case cells < 2:
+		return ""
+	case len(cleared) == 0:
+		return "/cleared=none"
+	}
+	return "/cleared=" + strings.Join(cleared, ",")
+}
+
+// WriteStressTable writes a result for people: operations per second in total and of
+// each algorithm.
+func WriteStressTable(w io.Writer, r StressResult) error {
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	what := ""
+	if len(r.Cleared) > 0 {
+		what = ", without " + strings.Join(r.Cleared, ",")
+	}
+	fmt.Fprintf(tw, "%.0f ops/s\tin total, %d workers for %.1f s%s\n", r.OpsPerS, r.Workers, r.Seconds, what)
+	for _, name := range r.Order {
+		fmt.Fprintf(tw, "%.0f ops/s\t%s", r.ByAlgorithm[name], name)
+		if driver := r.Drivers[name]; driver != "" { // hashes have none
+			fmt.Fprintf(tw, "\t%s", driver)
+		}
+		fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}
+
+// WriteStressBenchfmt writes results in Go's benchmark format.
+func WriteStressBenchfmt(w io.Writer, results []StressResult) error {
+	b := bufio.NewWriter(w)
+	writePreamble(b)
+	for _, r := range results {
+		part := clearedPart(r.Cleared, len(results))
+		fmt.Fprintf(b, "BenchmarkStress/total%s 1 %.1f ops/s\n", part, r.OpsPerS)
+		for _, name := range r.Order {
+			fmt.Fprintf(b, "BenchmarkStress/%s%s 1 %.1f ops/s\n", strings.ReplaceAll(name, " ", "_"), part, r.ByAlgorithm[name])
+		}
+	}
+	return b.Flush()
+}
