@@ -62,8 +62,8 @@ func showStats(w io.Writer, point string, interval time.Duration, print func(*st
 	}
 	for again := false; ; again = true {
 		r, err := askStats(path)
-		if again && (errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)) {
-			return nil // it has ended
+		if again && serverEnded(err) {
+			return nil
 		}
 		if err != nil {
 			return statsError(point, err)
@@ -127,12 +127,18 @@ func askStats(path string) (*statsReport, error) {
 	return r, nil
 }
 
+// serverEnded reports whether an error of askStats means that the server has ended,
+// before somebody connected or before it answered.
+func serverEnded(err error) bool {
+	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, io.EOF)
+}
+
 // statsError says what an error of askStats means.
 func statsError(point string, err error) error {
 	switch {
 	case errors.Is(err, unix.EACCES), errors.Is(err, io.EOF):
 		return failf(exitFailure, "only its owner and root can ask", "the mount at %s does not answer", point)
-	case errors.Is(err, unix.ECONNREFUSED), errors.Is(err, unix.ENOENT):
+	case serverEnded(err):
 		return failf(exitMountPoint, "", "the server of the mount at %s does not listen: %w", point, err)
 	}
 	return fmt.Errorf("stats of %s: %w", point, err)
