@@ -91,7 +91,11 @@ func (d Detection) Explain(needs, have Set) string {
 		reasons = append(reasons, d.unreported(f))
 	}
 	if f := missing & d.Features; f != 0 {
-		reasons = append(reasons, d.isAre(f, "cleared by choice"))
+		why := "cleared by choice"
+		if with := roots(d.Features&^have, f) &^ f; with != 0 {
+			why += ", with " + d.list(with)
+		}
+		reasons = append(reasons, d.isAre(f, why))
 	}
 
 	why := strings.Join(reasons, "; ")

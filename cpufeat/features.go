@@ -167,6 +167,21 @@ func dependents(f Set) Set {
 	}
 }
 
+// roots returns the features in cleared because of which those in f had to go along:
+// what they depend on that itself depends on nothing else in cleared.
+func roots(cleared, f Set) Set {
+	var s Set
+	for _, table := range [][]feature{amd64Features, arm64Features} {
+		for _, row := range table {
+			along := dependents(row.bit)
+			if cleared.Has(row.bit) && along&f != 0 && row.needs&cleared&^along == 0 {
+				s |= row.bit
+			}
+		}
+	}
+	return s
+}
+
 // reported returns the features of table whose bits are set in words.
 func reported(table []feature, words [numWords]uint64) Set {
 	var s Set

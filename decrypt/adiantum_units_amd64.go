@@ -100,6 +100,14 @@ func (c *adiantumUnits) hashMessages(src []byte, unitSize int) [unitsAtOnce]bloc
 // and Decrypt. Each part is done for all of them before the next one: they do not depend
 // on each other, so that the CPU goes through several at a time.
 func (c *adiantumUnits) transformSome(dst, src []byte, unitSize int, ivs []byte, decrypt bool) {
+	if len(src) <= unitSize { // of which most parts would be done for eight
+		if decrypt {
+			c.Decrypt(dst, src, ivs[:adiantumIVSize])
+		} else {
+			c.Encrypt(dst, src, ivs[:adiantumIVSize])
+		}
+		return
+	}
 	units := (len(src) + unitSize - 1) / unitSize
 	tweaks := c.hashTweaks(src, unitSize, ivs[:units*adiantumIVSize])
 	messages := c.hashMessages(src, unitSize)

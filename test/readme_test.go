@@ -3,6 +3,7 @@ package test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -15,8 +16,8 @@ import (
 // shellBlock is a fenced block of shell in a document.
 var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
-// TestREADME runs what the README shows: the first block, which installs, in
-// the root of the repository, the second in an empty folder.
+// TestREADME runs what the README shows, in one shell: the first block, which
+// installs, in the root of the repository, the second in an empty folder.
 func TestREADME(t *testing.T) {
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -31,7 +32,7 @@ func TestREADME(t *testing.T) {
 	needTool(t, "make")
 
 	home := t.TempDir()
-	environ := append(os.Environ(), "HOME="+home, "PATH="+home+"/.local/bin:"+os.Getenv("PATH"))
+	environ := append(os.Environ(), "HOME="+home)
 	// The caches of Go lie below HOME unless they are named.
 	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPATH"} {
 		value, err := exec.Command("go", "env", name).Output()
@@ -40,32 +41,25 @@ func TestREADME(t *testing.T) {
 		}
 		environ = append(environ, name+"="+strings.TrimSpace(string(value)))
 	}
-	shell := func(in string, script []byte, stdin string) (string, error) {
-		cmd := exec.Command("bash", "-eu", "-c", string(script))
-		cmd.Dir, cmd.Env = in, environ
-		cmd.Stdin = strings.NewReader(stdin)
-		var out, messages bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &messages
-		err := cmd.Run()
-		t.Logf("%s%s%s", script, out.String(), messages.String())
-		return out.String(), err
-	}
-
-	if _, err := shell("..", blocks[0][1], ""); err != nil {
-		t.Fatalf("install: %v", err)
-	}
-
 	dir := tempDir(t)
 	t.Cleanup(func() { // only does something if the script stopped between mount and umount
 		exec.Command(home+"/.local/bin/encfs", "umount", "--lazy", dir+"/plain").Run()
 	})
 	// init, mount and cat each ask once where there is no terminal.
-	out, err := shell(dir, blocks[1][1], strings.Repeat("correct horse battery\n", 3))
+	script := fmt.Sprintf("%scd '%s'\n%s", blocks[0][1], dir, blocks[1][1])
+	cmd := exec.Command("bash", "-eu", "-c", script)
+	cmd.Dir, cmd.Env = "..", environ
+	cmd.Stdin = strings.NewReader(strings.Repeat("correct horse battery\n", 3))
+	var output, messages bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &messages
+	err = cmd.Run()
+	out := output.String()
+	t.Logf("%s%s%s", script, out, messages.String())
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 11 {
 		t.Skip("no FUSE: encfs mount exited with 11")
 	}
 	if err != nil {
-		t.Fatalf("use: %v", err)
+		t.Fatal(err)
 	}
 	const note = "for my eyes only\n"
 	if !strings.HasSuffix(out, note) {

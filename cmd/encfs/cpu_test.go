@@ -68,7 +68,7 @@ func TestDescribeCPU(t *testing.T) {
 			want: []string{
 				"cleared   xsave,osxsave,avx",
 				"tier      aesni",
-				"next      aesni-avx: ssse3 and aes are there, but avx is cleared by choice",
+				"next      aesni-avx: ssse3 and aes are there, but avx is cleared by choice, with xsave and osxsave",
 			},
 			not: "withheld",
 		},

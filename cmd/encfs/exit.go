@@ -92,7 +92,9 @@ func (o ownError) Error() string { return o.err.Error() }
 func (o ownError) Unwrap() error { return o.err }
 
 // packageNames begin the texts of errors, for programmers.
-var packageNames = []string{"cpufeat: ", "decrypt: ", "dirstore: ", "fs: ", "keys: ", "metadata: ", "workqueue: "}
+var packageNames = []string{
+	"cpufeat: ", "decrypt: ", "dirstore: ", "fs: ", "keys: ", "metadata: ", "workqueue: ", `workqueue "` + queueName + `": `,
+}
 
 // message returns the text of an error without the names of packages, which begin the
 // texts of errors in its tree.

@@ -9,5 +9,6 @@ package main
 import "os"
 
 func main() {
+	os.Setenv("PATH", searchPath(os.Getenv("PATH")))
 	os.Exit(run(arguments(os.Args), os.Stdin, os.Stdout, os.Stderr))
 }

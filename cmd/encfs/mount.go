@@ -113,7 +113,7 @@ func mount(r mountRequest, c console) error {
 	if err := startServer(o, mk); err != nil {
 		return err
 	}
-	if o.Log == "" && !hasSyslog() {
+	if o.Log == "" && isTerminal(c.err) && !hasSyslog() { // a script would hear it each time
 		c.notef("there is no system log, so messages of the mount are lost; --log FILE keeps them")
 	}
 	return nil
@@ -167,7 +167,7 @@ func startServer(o serveOrder, mk *keys.MasterKey) error {
 	defer answerR.Close()
 	defer answerW.Close()
 
-	server := exec.Command("/proc/self/exe", "serve", "--", o.Source, o.MountPoint)
+	server := exec.Command(ownProgram(), "serve", "--", o.Source, o.MountPoint)
 	server.Args[0] = "encfs" // by whatever name we were called
 	server.Dir = "/"
 	server.ExtraFiles = []*os.File{orderR, answerW} // orderFD, answerFD
@@ -192,4 +192,20 @@ func startServer(o serveOrder, mk *keys.MasterKey) error {
 		return err
 	}
 	return server.Process.Release()
+}
+
+// ownProgram returns a path of this program to start it by: its name, which becomes the
+// name of the process, unless another program has it by now.
+func ownProgram() string {
+	const link = "/proc/self/exe"
+	path, err := os.Executable()
+	if err != nil {
+		return link
+	}
+	named, err := os.Stat(path)
+	running, linkErr := os.Stat(link)
+	if err != nil || linkErr != nil || !os.SameFile(named, running) {
+		return link
+	}
+	return path
 }

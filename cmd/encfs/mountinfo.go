@@ -74,6 +74,16 @@ func parseMount(line string) (mountEntry, error) {
 	return m, nil
 }
 
+// owner returns the number of the user who has mounted it, "" where that is not said.
+func (m mountEntry) owner() string {
+	for option := range strings.SplitSeq(m.super, ",") {
+		if id, ok := strings.CutPrefix(option, "user_id="); ok {
+			return id
+		}
+	}
+	return ""
+}
+
 // unescapeMount undoes the octal escapes of blanks, line ends and backslashes.
 func unescapeMount(s string) string {
 	if !strings.Contains(s, `\`) {

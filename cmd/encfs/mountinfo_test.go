@@ -90,3 +90,16 @@ func TestFindMount(t *testing.T) {
 		}
 	}
 }
+
+func TestMountOwner(t *testing.T) {
+	for _, tt := range []struct{ super, want string }{
+		{"rw,user_id=1000,group_id=100,default_permissions", "1000"},
+		{"user_id=0", "0"},
+		{"rw,x_user_id=3", ""},
+		{"", ""},
+	} {
+		if got := (mountEntry{super: tt.super}).owner(); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.super, got, tt.want)
+		}
+	}
+}

@@ -13,15 +13,21 @@ type mountOptions struct {
 	kernel                         []string // for the kernel or fusermount3
 }
 
-// kernelOptions are handed on; a later one undoes its opposite.
-var kernelOptions = []string{"dev", "nodev", "suid", "nosuid", "exec", "noexec"}
-
-// fstabOptions are for mount(8), systemd and the boot; they mean nothing here.
-var fstabOptions = []string{
-	"defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev",
+// kernelOptions are handed on, as their opposites undo each other.
+var kernelOptions = map[string]string{
+	"dev": "nodev", "nodev": "dev", "suid": "nosuid", "nosuid": "suid", "exec": "noexec", "noexec": "exec",
+	"sync": "async", "async": "sync",
 }
 
-const mountOptionsHelp = "ro, rw, allow_other, nonempty, dev, nodev, suid, nosuid, exec, noexec, passfile=FILE, key-file=FILE"
+// ignoredOptions mean nothing here: they are for mount(8), systemd and the boot, or for
+// what the lower file system decides, such as the times of accesses.
+var ignoredOptions = []string{
+	"defaults", "auto", "noauto", "user", "nouser", "users", "owner", "group", "nofail", "_netdev",
+	"atime", "noatime", "diratime", "nodiratime", "relatime", "norelatime", "strictatime", "nostrictatime",
+	"lazytime", "nolazytime", "iversion", "noiversion", "mand", "nomand", "silent", "loud",
+}
+
+const mountOptionsHelp = "ro, rw, allow_other, nonempty, dev, nodev, suid, nosuid, exec, noexec, sync, async, passfile=FILE, key-file=FILE"
 
 // parse adds the options of a comma-separated list, as in /etc/fstab. Of
 // opposite options the last one counts.
@@ -29,8 +35,8 @@ func (o *mountOptions) parse(list string) error {
 	for option := range strings.SplitSeq(list, ",") {
 		name, value, hasValue := strings.Cut(option, "=")
 		switch {
-		case option == "" || slices.Contains(fstabOptions, option):
-		case strings.HasPrefix(name, "x-") || name == "comment":
+		case option == "" || slices.Contains(ignoredOptions, option):
+		case strings.HasPrefix(name, "x-") || hasValue && (name == "comment" || name == "user"):
 		case option == "ro" || option == "rw":
 			o.readOnly = option == "ro"
 		case option == "allow_other":
@@ -41,15 +47,13 @@ func (o *mountOptions) parse(list string) error {
 			o.passfile = value
 		case hasValue && name == "key-file" && value != "":
 			o.keyFiles = append(o.keyFiles, value)
-		case slices.Contains(kernelOptions, option):
-			opposite := "no" + option
-			if cut, ok := strings.CutPrefix(option, "no"); ok {
-				opposite = cut
-			}
+		case kernelOptions[option] != "":
 			o.kernel = slices.DeleteFunc(o.kernel, func(have string) bool {
-				return have == option || have == opposite
+				return have == option || have == kernelOptions[option]
 			})
 			o.kernel = append(o.kernel, option)
+		case option == "remount":
+			return usagef("-o remount: a mount cannot be changed; unmount it and mount it anew")
 		default:
 			return usagef("-o %s: unknown option; known are %s", option, mountOptionsHelp)
 		}

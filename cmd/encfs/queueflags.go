@@ -76,6 +76,9 @@ func (o pipelineOptions) checkPolicy(p keys.Policy) error {
 	return err
 }
 
+// queueName is the name of the queue in messages.
+const queueName = "encfs"
+
 // newQueue returns the queue asked for. The caller closes it.
 func (o pipelineOptions) newQueue() (*workqueue.Queue, error) {
 	kind, err := workqueue.ParseKind(o.Queue)
@@ -86,7 +89,7 @@ func (o pipelineOptions) newQueue() (*workqueue.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	attrs := workqueue.Attrs{Name: "encfs", Kind: kind, Scope: scope, Strict: o.Strict, MaxActive: o.MaxActive}
+	attrs := workqueue.Attrs{Name: queueName, Kind: kind, Scope: scope, Strict: o.Strict, MaxActive: o.MaxActive}
 	if o.CPUs != "" {
 		if attrs.CPUs, err = workqueue.ParseCPUs(o.CPUs); err != nil {
 			return nil, fmt.Errorf("--queue-cpus: %w", err)

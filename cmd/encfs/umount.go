@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/user"
+	"strconv"
 	"strings"
 	"time"
 
@@ -57,6 +59,8 @@ func umountAndWait(c console, point string, lazy bool) error {
 	switch err := unmount(resolved, lazy); {
 	case errors.Is(err, unix.EBUSY):
 		return failf(exitBusy, "end these, or use --lazy", "%s is in use: %s", point, users(m, mounts))
+	case err != nil && os.Geteuid() != 0 && m.owner() != "" && m.owner() != strconv.Itoa(os.Geteuid()):
+		return failf(exitFailure, "only that user and root can unmount it", "%s is a mount of %s", point, userName(m.owner()))
 	case err != nil:
 		return failf(exitFailure, "", "cannot unmount %s: %w", point, err)
 	}
@@ -67,6 +71,14 @@ func umountAndWait(c console, point string, lazy bool) error {
 		c.notef("%s is unmounted, but the program that served it still has %s open", point, m.source)
 	}
 	return nil
+}
+
+// userName returns a name of a user for messages.
+func userName(id string) string {
+	if u, err := user.LookupId(id); err == nil {
+		return "the user " + u.Username
+	}
+	return "the user with the number " + id
 }
 
 // waitUnlocked waits until no server has the cipher directory open for writing,
