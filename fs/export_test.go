@@ -1,5 +1,7 @@
 package fs
 
+import "time"
+
 // NewFS is newFS.
 func NewFS(v *Volume) (*FS, error) { return newFS(v) }
 
@@ -9,6 +11,10 @@ func (v *Volume) InUse() int {
 	defer v.mu.Unlock()
 	return len(v.inodes) - 1
 }
+
+// UnitTime returns how long a data unit of an open file takes to decrypt, as far
+// as the queue wanted to know.
+func (i *Inode) UnitTime() time.Duration { return i.unitTime }
 
 // Listing reads a directory as a new handle does, and returns the first of the
 // entries, which handles share, and their number.

@@ -108,11 +108,14 @@ func (v *Volume) setContents(i *Inode, context []byte) error {
 	if i.contents != nil && i.context == string(context) {
 		return nil
 	}
-	c, err := v.newContents(i.node, context)
+	c, d, err := v.newContents(i.node, context)
 	if err != nil {
 		return v.report(err)
 	}
 	i.contents, i.context = c, string(context)
+	if v.auto() {
+		i.unitTime = v.speeds.of(d, c)
+	}
 	return nil
 }
 

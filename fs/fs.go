@@ -31,6 +31,7 @@ type FS struct {
 	rootDev uint64
 	uid     int // of the process; root acts for others
 	gid     int
+	control string // see MountOptions
 
 	mu      sync.RWMutex
 	nodes   map[uint64]*Inode // guarded by mu

@@ -3,6 +3,7 @@ package fs
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 	"weak"
 
 	"encfs/decrypt"
@@ -36,6 +37,7 @@ type Inode struct {
 	contents *decrypt.Contents // nil: nothing to decrypt
 	cut      bool              // what lay behind the end was overwritten with zeros, perhaps not on stable storage yet
 	context  string            // the stored context that contents is for
+	unitTime time.Duration     // that contents takes for a data unit, if the queue wants to know
 }
 
 // Type returns the type of the inode, as the S_IFMT bits of stat(2).

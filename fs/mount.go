@@ -27,6 +27,7 @@ type MountOptions struct {
 	AllowOther bool     // other users than the mounting one may use it
 	Source     string   // what /proc/mounts shows as the device
 	Options    []string // more options of mount(2) or fusermount3, such as noexec
+	Control    string   // path of a socket that StatusXattr names; "" if there is none
 }
 
 // A Server is a mounted volume.
@@ -43,12 +44,13 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
+	f.control = o.Control
 	options := append([]string{"default_permissions"}, o.Options...)
 	if v.ReadOnly() {
 		options = append(options, "ro")
 	}
 	log := v.opts.Log
-	srv, err := fuse.NewServer(f, mountPoint, &fuse.MountOptions{
+	srv, err := fuse.NewServer(&countedFS{f, v.counters}, mountPoint, &fuse.MountOptions{
 		Name:        "encfs",
 		FsName:      o.Source,
 		Options:     options,
@@ -101,7 +103,7 @@ func (s *Server) Unmount() error {
 }
 
 // status tells how a volume works, for StatusXattr.
-func (v *Volume) status() ([]byte, error) {
+func (v *Volume) status(control string) ([]byte, error) {
 	status := map[string]any{
 		"queue":    workqueue.Inline.String(),
 		"driver":   v.ContentsDriver(),
@@ -112,7 +114,7 @@ func (v *Volume) status() ([]byte, error) {
 	if v.opts.Queue != nil {
 		attrs := v.opts.Queue.Attrs()
 		status["queue"] = attrs.Kind.String()
-		if attrs.Kind == workqueue.Unbound {
+		if attrs.Kind == workqueue.Unbound || attrs.Kind == workqueue.Auto {
 			status["scope"], status["strict"] = attrs.Scope.String(), attrs.Strict
 		}
 		if attrs.MaxActive != 0 {
@@ -121,6 +123,9 @@ func (v *Volume) status() ([]byte, error) {
 		if len(attrs.CPUs) > 0 {
 			status["cpus"] = attrs.CPUs
 		}
+	}
+	if control != "" {
+		status["control"] = control
 	}
 	return json.Marshal(status)
 }

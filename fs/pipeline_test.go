@@ -17,7 +17,7 @@ import (
 func queues(t testing.TB) map[string]*workqueue.Queue {
 	t.Helper()
 	m := map[string]*workqueue.Queue{"none": nil}
-	for _, k := range []workqueue.Kind{workqueue.Bound, workqueue.Unbound, workqueue.Inline} {
+	for _, k := range []workqueue.Kind{workqueue.Bound, workqueue.Unbound, workqueue.Inline, workqueue.Auto} {
 		q, err := workqueue.New(workqueue.Attrs{Name: t.Name(), Kind: k})
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 	"syscall"
+	"time"
 
 	"encfs/decrypt"
 	"encfs/workqueue"
@@ -35,27 +36,50 @@ func spanOf(off int64, n, size int) span {
 
 // A reading is what a read needs besides the caller's buffer.
 type reading struct {
-	group workqueue.Group
-	items []*decryption
+	loop  workqueue.Loop
 	holes []bool
 	buf   []byte // for spans that do not fit the caller's buffer
-}
 
-var readings = sync.Pool{New: func() any { return new(reading) }}
-
-// A decryption is a work item that decrypts data units in place. buf belongs to
-// it from when it is queued until its group has been waited for.
-type decryption struct {
-	workqueue.Work
+	// What the loop decrypts, in place, until it has run.
 	contents *decrypt.Contents
-	buf      []byte
-	first    uint64
+	data     []byte
+	first    uint64 // number of the first data unit in data
+	unitSize int    // in bytes
 }
 
-func newDecryption() *decryption {
-	d := new(decryption)
-	d.Init(func(*workqueue.Work) { d.contents.DecryptUnits(d.buf, d.buf, d.first) })
-	return d
+var readings = sync.Pool{New: func() any { return newReading() }}
+
+func newReading() *reading {
+	r := new(reading)
+	r.loop.Init(r.decrypt)
+	return r
+}
+
+// decrypt decrypts the data units from, inclusive, to to, exclusive, counted from
+// the first of the read, where they are not holes.
+func (r *reading) decrypt(from, to int) {
+	for from < to {
+		run := 1
+		for from+run < to && r.holes[from+run] == r.holes[from] {
+			run++
+		}
+		part := r.data[from*r.unitSize : min(len(r.data), (from+run)*r.unitSize)]
+		if r.holes[from] {
+			clear(part)
+		} else {
+			r.contents.DecryptUnits(part, part, r.first+uint64(from))
+		}
+		from += run
+	}
+}
+
+// clearHoles makes the holes in data that is not encrypted zeros.
+func (r *reading) clearHoles(data []byte, unitSize int) {
+	for u := 0; u*unitSize < len(data); u++ {
+		if r.holes[u] {
+			clear(data[u*unitSize : min(len(data), (u+1)*unitSize)])
+		}
+	}
 }
 
 // ReadAt reads plain contents at off of an open file into dst and returns the
@@ -125,42 +149,32 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 	if cap(r.holes) < s.units {
 		r.holes = make([]bool, s.units)
 	}
-	holes := r.holes[:s.units]
-	n, err := i.file.ReadUnits(buf, uint64(s.first), holes)
+	r.holes = r.holes[:s.units]
+	watch := v.counters.startRead()
+	n, err := i.file.ReadUnits(buf, uint64(s.first), r.holes)
 	if err != nil {
 		return v.report(err)
 	}
-	items, size := 0, i.unitSize
-	itemUnits := max(itemSize/size, 1)
-	for u := 0; u*size < n; {
-		run := 1
-		for u+run < s.units && holes[u+run] == holes[u] && (run < itemUnits || holes[u]) {
-			run++
-		}
-		part := buf[u*size : min(n, (u+run)*size)]
-		if holes[u] {
-			clear(part)
-		} else if i.contents == nil {
-			// not encrypted
-		} else if first := uint64(s.first) + uint64(u); v.opts.Queue == nil {
-			i.contents.DecryptUnits(part, part, first)
-		} else {
-			if items == len(r.items) {
-				r.items = append(r.items, newDecryption())
-			}
-			d := r.items[items]
-			d.contents, d.buf, d.first = i.contents, part, first
-			r.group.Queue(v.opts.Queue, &d.Work)
-			items++
-		}
-		u += run
-	}
-	if items == 0 {
+	watch.lap(lowerRead)
+	if i.contents == nil { // not encrypted
+		r.clearHoles(buf[:n], i.unitSize)
 		return nil
 	}
-	err = r.group.Wait()
-	for _, d := range r.items[:items] {
-		d.contents, d.buf = nil, nil
+	r.data, r.first, r.contents, r.unitSize = buf[:n], uint64(s.first), i.contents, i.unitSize
+	defer func() { r.data, r.contents = nil, nil }()
+	units := (n + i.unitSize - 1) / i.unitSize
+	full := 0
+	for _, hole := range r.holes[:units] {
+		if !hole {
+			full++
+		}
 	}
+	if full == 0 || v.opts.Queue == nil {
+		r.decrypt(0, units)
+	} else {
+		pages := time.Duration(full * i.unitSize / unitSize) // unitTime is that of a cipher directory's data unit
+		err = r.loop.Run(v.opts.Queue, units, max(itemSize/i.unitSize, 1), pages*max(0, i.unitTime-moveTime))
+	}
+	watch.lap(decrypted)
 	return err
 }

@@ -65,6 +65,8 @@ type Volume struct {
 	root   *Inode
 
 	reported reporter
+	speeds   speedometer
+	counters *counters
 
 	mu     sync.Mutex
 	inodes map[store.Node]*Inode // guarded by mu
@@ -88,7 +90,7 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 			return nil, err
 		}
 	}
-	v := &Volume{store: st, ring: ring, opts: o, inodes: map[store.Node]*Inode{}}
+	v := &Volume{store: st, ring: ring, opts: o, inodes: map[store.Node]*Inode{}, counters: newCounters()}
 	v.reported.log = o.Log
 	if !o.ReadOnly {
 		v.writer, _ = st.(store.Writer)
@@ -183,6 +185,11 @@ func (v *Volume) ContentsDriver() string { return v.driver.Name }
 // ReadOnly reports whether the volume cannot be written to.
 func (v *Volume) ReadOnly() bool { return v.writer == nil }
 
+// auto reports whether the queue wants to know how long decrypting takes.
+func (v *Volume) auto() bool {
+	return v.opts.Queue != nil && v.opts.Queue.Attrs().Kind == workqueue.Auto
+}
+
 // Root returns the root directory. It needs no Release.
 func (v *Volume) Root() *Inode { return v.root }
 
@@ -246,20 +253,22 @@ func (v *Volume) newNames(node store.Node, raw []byte) (*decrypt.Names, error) {
 	return decrypt.NewNames(k, d, ctx.Padding())
 }
 
-// newContents returns the cipher of a file's data units under a context.
-func (v *Volume) newContents(node store.Node, raw []byte) (*decrypt.Contents, error) {
+// newContents returns the cipher of a file's data units under a context, and the
+// name of its driver.
+func (v *Volume) newContents(node store.Node, raw []byte) (*decrypt.Contents, string, error) {
 	k, ctx, err := v.fileKey(node, raw, contentsMode)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer k.Wipe()
 	d := v.driver
 	if ctx.Contents.Algorithm() != d.Algorithm {
 		if d, err = v.opts.Drivers.Lookup(ctx.Contents.Algorithm()); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
-	return decrypt.NewContents(k, d, v.unitSize(ctx.Policy))
+	c, err := decrypt.NewContents(k, d, v.unitSize(ctx.Policy))
+	return c, d.Name, err
 }
 
 // naming returns how the names in a directory are stored.

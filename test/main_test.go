@@ -46,6 +46,11 @@ func runTests(m *testing.M) (code int) {
 		// No symbolic links, as /proc/self/mountinfo has none.
 		work, err = filepath.EvalSymlinks(work)
 	}
+	if err == nil {
+		// For the sockets of mounts, which those that are killed leave.
+		err = os.Mkdir(filepath.Join(work, "run"), 0o700)
+		os.Setenv("XDG_RUNTIME_DIR", filepath.Join(work, "run"))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -28,6 +28,7 @@ func hostMachine() (machine, error) {
 		startThread: startThread,
 		pin:         pin,
 		renice:      renice,
+		handOver:    measureHandOver,
 	}, nil
 }
 

@@ -14,15 +14,16 @@ const (
 	Bound   Kind = iota // on the CPU that queued the item, by a worker pinned there
 	Unbound             // on any worker of the affinity scope of that CPU
 	Inline              // in the goroutine that queues the item, before Queue returns
+	Auto                // as Unbound; but a Loop runs in its caller, and on workers if that is faster
 )
 
-var kindNames = []string{Bound: "bound", Unbound: "unbound", Inline: "inline"}
+var kindNames = []string{Bound: "bound", Unbound: "unbound", Inline: "inline", Auto: "auto"}
 
 // String returns the name that ParseKind takes.
 func (k Kind) String() string { return nameOf(kindNames, k) }
 
-// ParseKind returns the kind of a name: bound, unbound or inline. The error is
-// a *NameError, which lists them.
+// ParseKind returns the kind of a name: bound, unbound, inline or auto. The
+// error is a *NameError, which lists them.
 func ParseKind(name string) (Kind, error) { return parseName[Kind]("kind of queue", name, kindNames) }
 
 // A Scope is the group of CPUs that a pool of an unbound queue serves, one of
@@ -67,7 +68,7 @@ type Attrs struct {
 	// New. An item that is queued on another CPU goes to a near one of these.
 	CPUs []int
 
-	// Scope is the affinity scope of an unbound queue. With Strict, workers are
+	// Scope is the affinity scope of an unbound or auto queue. With Strict, workers are
 	// pinned to the CPUs of their scope and take no items of another; without,
 	// the scheduler may move them over the queue's CPUs, and they steal when
 	// they would be idle. Other kinds ignore both.

@@ -61,7 +61,7 @@ func TestParseCPUsErrors(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for _, k := range []Kind{Bound, Unbound, Inline} {
+	for _, k := range []Kind{Bound, Unbound, Inline, Auto} {
 		if got, err := ParseKind(k.String()); err != nil || got != k {
 			t.Errorf("ParseKind(%q) = %v, %v", k, got, err)
 		}
@@ -75,7 +75,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("zero Attrs are %v and %v, want bound and cache", got.Kind, got.Scope)
 	}
 	_, err := ParseKind("Bound")
-	if want := `unknown kind of queue "Bound": known are bound, unbound, inline`; err == nil || err.Error() != want {
+	if want := `unknown kind of queue "Bound": known are bound, unbound, inline, auto`; err == nil || err.Error() != want {
 		t.Errorf("ParseKind error:\n got %v\nwant %s", err, want)
 	}
 	_, err = ParseScope("")

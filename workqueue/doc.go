@@ -10,6 +10,10 @@
 // runs the item at once in the caller. max_active limits how many items of the
 // whole queue run at a time. A [Group] waits for several items.
 //
+// An auto queue is one that none of the three is better than, for work that can
+// be divided: a [Loop] does it where it is asked for, with the help of workers
+// where that is faster.
+//
 // [Queue.Queue] hands an item over and does not wait for it. [Work.Wait] and
 // [Group.Wait] wait for items, [Queue.Flush] for all that were queued before,
 // and [Queue.Cancel] takes one back that has not started. A bound queue on two
@@ -25,5 +29,6 @@
 //
 // Which pool takes an item, and who may steal it, is a table that bound.go and
 // unbound.go compute from the topology of the machine (plan.go); pool.go and
-// worker.go are the lists and threads that follow it.
+// worker.go are the lists and threads that follow it. How many workers help is
+// decided in auto.go, from numbers alone.
 package workqueue

@@ -55,5 +55,5 @@ func ExampleGroup() {
 func ExampleParseKind() {
 	_, err := workqueue.ParseKind("pinned")
 	fmt.Println(err)
-	// Output: unknown kind of queue "pinned": known are bound, unbound, inline
+	// Output: unknown kind of queue "pinned": known are bound, unbound, inline, auto
 }

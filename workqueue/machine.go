@@ -1,5 +1,7 @@
 package workqueue
 
+import "time"
+
 // A machine is what a queue needs to know of a system and asks of it.
 type machine struct {
 	topology   topology // of the CPUs that the process may use
@@ -10,4 +12,6 @@ type machine struct {
 	startThread func(f func())
 	pin         func(cpus []int) error
 	renice      func(nice int) error
+
+	handOver func() time.Duration // see measureHandOver
 }

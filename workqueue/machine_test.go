@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // grid returns a topology of n CPUs in cores of smt threads, caches of perCache
@@ -42,6 +43,7 @@ var policies = []Attrs{
 	{Kind: Unbound, Scope: ScopeCPU, Strict: true},
 	{Kind: Unbound, Scope: ScopeCache, Strict: true},
 	{Kind: Unbound, Scope: ScopeSystem, Strict: true},
+	{Kind: Auto},
 }
 
 func policyName(a Attrs) string {
@@ -54,6 +56,8 @@ func policyName(a Attrs) string {
 	}
 	return name
 }
+
+const testHandOver = 10 * time.Microsecond
 
 // A testMachine is one whose current CPU the test sets.
 type testMachine struct {
@@ -71,6 +75,7 @@ func newTestMachine(t topology) *testMachine {
 		startThread: func(f func()) { go f() },
 		pin:         func([]int) error { return nil },
 		renice:      func(int) error { return nil },
+		handOver:    func() time.Duration { return testHandOver },
 	}
 	return m
 }

@@ -38,7 +38,7 @@ func newPlan(a Attrs, t topology, cpus []int) plan {
 	switch a.Kind {
 	case Bound:
 		pools = boundPools(cpus)
-	case Unbound:
+	case Unbound, Auto:
 		pools = unboundPools(a, t, cpus)
 	case Inline:
 		pools = inlinePools(t)

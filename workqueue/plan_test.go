@@ -106,7 +106,7 @@ func TestPlanWorkers(t *testing.T) {
 				switch {
 				case a.Kind == Inline:
 					want = 0
-				case a.Kind == Unbound && a.MaxActive > 0:
+				case a.Kind != Bound && a.MaxActive > 0:
 					want = min(want, a.MaxActive*len(p.pools))
 				}
 				if got := p.workers(); got > want {

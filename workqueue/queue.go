@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A Queue runs items on its workers. Its methods may be called from several
@@ -23,6 +24,12 @@ type Queue struct {
 	// mutex, testing/synctest sees goroutines wait for.
 	flushing chan struct{}
 
+	cpus        int // that items run on at a time
+	callers     []callers
+	callersUsed atomic.Uint64
+	handOver    func() time.Duration // measured by the first who wants to know
+
+	epoch                time.Time // from which times of items count
 	counters             []counter // by CPU
 	unpinned, notReniced atomic.Uint64
 }
@@ -59,14 +66,19 @@ func newQueue(a Attrs, m machine) (*Queue, error) {
 		machine:  m,
 		plan:     newPlan(a, m.topology, cpus),
 		flushing: make(chan struct{}, 1),
+		callers:  make([]callers, len(m.topology)),
+		epoch:    time.Now(),
+		handOver: sync.OnceValue(m.handOver),
 	}
 	for _, p := range q.plan.pools {
 		q.pools = append(q.pools, newPool(p, q))
 	}
 	workers := q.plan.workers()
 	q.unused.Store(int64(workers))
+	q.cpus = workers
 	if a.MaxActive > 0 && a.MaxActive < workers {
 		q.limiter = newLimiter(a.MaxActive)
+		q.cpus = a.MaxActive
 	}
 	q.counters = make([]counter, len(q.plan.home))
 	return q, nil
@@ -88,6 +100,7 @@ func (q *Queue) place(w *Work) {
 	cpu := q.machine.currentCPU()
 	p := q.pools[q.plan.homeOf(cpu)]
 	if p.plan.workers > 0 {
+		w.queuedAt = time.Since(q.epoch)
 		p.add(w)
 		return
 	}

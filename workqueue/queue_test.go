@@ -530,7 +530,7 @@ func TestNewErrors(t *testing.T) {
 		{"max_active", Attrs{Name: "read", MaxActive: -1}, `workqueue "read": max_active -1 is less than 0`},
 		{"one CPU", Attrs{CPUs: []int{2}}, `workqueue "": CPU 2 is not among those that the process may use (0-1)`},
 		{"CPUs", Attrs{CPUs: []int{9, 1, 5, -1, 6}}, `workqueue "": CPU -1,5-6,9 is not among those that the process may use (0-1)`},
-		{"kind", Attrs{Kind: 3}, `workqueue "": unknown kind of queue "3": known are bound, unbound, inline`},
+		{"kind", Attrs{Kind: 4}, `workqueue "": unknown kind of queue "4": known are bound, unbound, inline, auto`},
 		{"scope", Attrs{Scope: 5}, `workqueue "": unknown affinity scope "5": known are cache, cpu, smt, numa, system`},
 		{"nice, low", Attrs{Nice: -21}, `workqueue "": nice value -21 is not within -20 to 19`},
 		{"nice, high", Attrs{Nice: 20}, `workqueue "": nice value 20 is not within -20 to 19`},

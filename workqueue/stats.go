@@ -3,20 +3,26 @@ package workqueue
 import (
 	"slices"
 	"sync/atomic"
+
+	"encfs/histogram"
 )
 
 // Stats are the counters of a queue since New.
 type Stats struct {
 	Executed uint64     // items that started, of whichever sort
 	Stolen   uint64     // of these, by a worker of another affinity scope
-	Inline   uint64     // of these, in the goroutine that queued them
+	Inline   uint64     // of these, in the goroutine that queued them, or the caller's part of a Loop
 	ByCPU    []CPUStats // one for each CPU of the process, ascending
+
+	// Wait tells how long items of workers waited until they started.
+	Wait histogram.Snapshot
 
 	Unpinned   uint64 // workers that the system did not let pin themselves
 	NotReniced uint64 // workers that the system did not let set their nice value
 }
 
-// CPUStats are the counters of the items that started on one CPU.
+// CPUStats are the counters of the items that started on one CPU. Where the caller
+// of a Loop works is looked at now and then only.
 type CPUStats struct {
 	CPU                      int
 	Executed, Stolen, Inline uint64
@@ -33,6 +39,7 @@ func (q *Queue) Stats() Stats {
 		s.Executed += c.Executed
 		s.Stolen += c.Stolen
 		s.Inline += c.Inline
+		n.wait.AddTo(&s.Wait)
 		if _, ok := slices.BinarySearch(cpus, cpu); ok {
 			s.ByCPU = append(s.ByCPU, c)
 		}
@@ -43,7 +50,8 @@ func (q *Queue) Stats() Stats {
 // A counter has the counts of one CPU, in cache lines of its own.
 type counter struct {
 	executed, stolen, inline atomic.Uint64
-	_                        [104]byte
+	wait                     histogram.Histogram
+	_                        [64]byte
 }
 
 // counter returns that of a CPU. A CPU that the process did not have when the

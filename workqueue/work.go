@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
+	"time"
 )
 
 // A Work is an item: a function to run, and its place in a queue. It is meant
@@ -18,6 +19,8 @@ type Work struct {
 
 	pool  *pool // that it was last queued to
 	color uint8 // of the pool when it was queued; see Queue.Flush
+
+	queuedAt time.Duration // since the epoch of the queue
 
 	prev, next *Work // in the list of the pool, guarded by its lock
 

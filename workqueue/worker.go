@@ -1,5 +1,7 @@
 package workqueue
 
+import "time"
+
 // A worker is a goroutine that runs the items of a pool, or those that it
 // steals. It has a thread of its own if that is pinned or reniced.
 type worker struct {
@@ -51,7 +53,7 @@ func (w *worker) main() {
 		item, from := w.find()
 		switch {
 		case item != nil:
-			w.count(from != w.pool)
+			w.count(item, from != w.pool)
 			item.run()
 			w.release()
 		case w.sleep():
@@ -81,7 +83,7 @@ func (w *worker) prepare() {
 }
 
 // count counts an item that the worker is going to run.
-func (w *worker) count(stolen bool) {
+func (w *worker) count(item *Work, stolen bool) {
 	q := w.pool.queue
 	cpu := w.cpu
 	if cpu < 0 {
@@ -89,6 +91,7 @@ func (w *worker) count(stolen bool) {
 	}
 	n := q.counter(cpu)
 	n.executed.Add(1)
+	n.wait.Record(time.Since(q.epoch) - item.queuedAt)
 	if stolen {
 		n.stolen.Add(1)
 	}

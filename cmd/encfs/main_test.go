@@ -42,7 +42,10 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
 			env.Setenv("IMAGES", images)
 			env.Defer(func() { detachMounts(t, env.WorkDir) })
-			return nil
+			// For the sockets of mounts, which those that are killed leave.
+			run := filepath.Join(env.WorkDir, ".run")
+			env.Setenv("XDG_RUNTIME_DIR", run)
+			return os.Mkdir(run, 0o700)
 		},
 	})
 }

@@ -33,8 +33,8 @@ func (p *pipelineFlags) add(flags *pflag.FlagSet) {
 	p.queue = newChoice("auto", "bound", "unbound", "inline")
 	p.scope = newChoice("cache", "cpu", "smt", "numa", "system")
 	o := &p.options
-	p.queue.add(flags, "queue", "where data units are decrypted: on the CPU that read them (bound), on any of the affinity scope (unbound), in the request itself (inline), or as encfs chooses, which for now is unbound (auto)")
-	p.scope.add(flags, "queue-scope", "affinity scope of the unbound queue")
+	p.queue.add(flags, "queue", "where data units are decrypted: on the CPU that read them (bound), on any of the affinity scope (unbound), in the request itself (inline), or there with the help of idle CPUs where the cipher is slow and the request large (auto)")
+	p.scope.add(flags, "queue-scope", "affinity scope of the unbound and auto queues")
 	flags.BoolVar(&o.Strict, "queue-strict", false, "never leave the affinity scope")
 	flags.IntVar(&o.MaxActive, "queue-max-active", 0, "let `N` work items run at a time, in all; 0 is the number of CPUs")
 	flags.StringVar(&o.CPUs, "queue-cpus", "", "CPUs that workers may use, a `LIST` such as 0-3,6")
@@ -81,11 +81,9 @@ const queueName = "encfs"
 
 // newQueue returns the queue asked for. The caller closes it.
 func (o pipelineOptions) newQueue() (*workqueue.Queue, error) {
-	kind, err := workqueue.Unbound, error(nil)
-	if o.Queue != "auto" {
-		if kind, err = workqueue.ParseKind(o.Queue); err != nil {
-			return nil, err
-		}
+	kind, err := workqueue.ParseKind(o.Queue)
+	if err != nil {
+		return nil, err
 	}
 	scope, err := workqueue.ParseScope(o.Scope)
 	if err != nil {

@@ -51,6 +51,7 @@ func newRootCommand() *cobra.Command {
 		newMountCommand(),
 		newUmountCommand(),
 		newStatusCommand(),
+		newStatsCommand(),
 		newLsCommand(),
 		newCatCommand(),
 		newPasswdCommand(),

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -113,9 +114,11 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
+	stop, path := startControl(v, o.MountPoint, log)
+	defer stop()
 	server, err := fs.Mount(v, o.MountPoint, fs.MountOptions{
-		AllowOther: o.AllowOther,
-		Source:     o.Source, Options: o.Options,
+		AllowOther: o.AllowOther, Control: path,
+		Source: o.Source, Options: o.Options,
 	})
 	if err != nil {
 		return &failure{code: exitMountPoint, err: err}
@@ -145,6 +148,24 @@ func (o *serveOrder) open(mks masterKeys, opts fs.Options) (*fs.Volume, error) {
 		return openImageVolume(o.Source, mks.ring(), o.Force, opts)
 	}
 	return openVolume(o.Source, mks[0], true, opts)
+}
+
+// startControl serves the counters of a volume on a socket and returns its path. A
+// mount does without if there is no place for one. The caller calls stop.
+func startControl(v *fs.Volume, point string, log *slog.Logger) (stop func(), path string) {
+	c, err := listenControl(point)
+	if err != nil {
+		log.Warn("no socket for encfs stats", "error", err)
+		return func() {}, ""
+	}
+	c.serve(func() []byte {
+		report, err := json.Marshal(newStatsReport(v.Stats()))
+		if err != nil {
+			log.Error("stats", "error", err)
+		}
+		return report
+	})
+	return c.close, c.path
 }
 
 // waitForEnd returns when the mount has ended, by umount or by a signal. The first

@@ -1,0 +1,183 @@
+package workqueue
+
+import (
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// A Loop is work on a number of units, in any order and several at a time. It is
+// set up once with Init, or is a part of something that is used again and again,
+// and one goroutine at a time may use it. It must not be copied.
+//
+// The kind of the queue decides where the units are worked on. On a bound,
+// unbound or inline queue they are cut into items, which are waited for. On an
+// auto queue the caller works, and workers help as [Situation.Helpers] says.
+type Loop struct {
+	fn    func(from, to int)
+	group Group
+	items []*loopItem // made when needed, and kept
+
+	// Of a Run that is divided among caller and helpers.
+	units, helpers int
+	next           atomic.Int64 // the first unit that nobody has taken
+
+	queue   *Queue // that it last ran on
+	callers *callers
+	cpu     int // where it last saw itself run, for counting
+	runs    int // since then
+}
+
+// A loopItem is a work item that does some units or, as a helper, takes steps
+// until none are left.
+type loopItem struct {
+	Work
+	from, to int
+}
+
+// Init sets the function, which works on the units from, inclusive, to to,
+// exclusive. Several goroutines call it at once, for different units.
+func (l *Loop) Init(fn func(from, to int)) { l.fn = fn }
+
+// Run works on n units, numbered from 0, and returns when all are done. perItem
+// is how many of them make an item, where the queue cuts them into such; work is
+// how much of the caller's time others could save, which is what all units take on
+// one CPU less what it costs to bring their data to another. Run allocates nothing
+// once the Loop has as many items as it takes. Its error is nil, or the *PanicError of the first
+// call that panicked; then some units may not be done, but none is worked on.
+//
+// The queue must not be closed before Run returns.
+func (l *Loop) Run(q *Queue, n, perItem int, work time.Duration) error {
+	if q.attrs.Kind == Auto && n > 0 {
+		return l.share(q, n, work)
+	}
+	for k := 0; k*perItem < n; k++ {
+		w := l.item(k)
+		w.from, w.to = k*perItem, min(n, (k+1)*perItem)
+		l.group.Queue(q, &w.Work)
+	}
+	return l.group.Wait()
+}
+
+// item returns the item of a number, which is at most one more than there are.
+func (l *Loop) item(k int) *loopItem {
+	if k == len(l.items) {
+		w := new(loopItem)
+		w.Init(func(*Work) {
+			if w.to == 0 {
+				l.takeSteps()
+			} else {
+				l.fn(w.from, w.to)
+			}
+		})
+		l.items = append(l.items, w)
+	}
+	return l.items[k]
+}
+
+// share is Run on an auto queue.
+func (l *Loop) share(q *Queue, n int, work time.Duration) error {
+	if l.queue != q {
+		l.queue, l.callers, l.runs = q, q.nextCallers(), 0
+	}
+	l.callers.working.Add(1)
+	defer l.callers.working.Add(-1)
+	l.count(q)
+	helpers := q.helpers(work)
+	if helpers == 0 {
+		return l.attempt(func() { l.fn(0, n) })
+	}
+	l.units, l.helpers = n, helpers
+	l.next.Store(0)
+	for k := range helpers {
+		w := l.item(k)
+		w.from, w.to = 0, 0
+		l.group.Queue(q, &w.Work)
+	}
+	leaveNext()
+	err := l.attempt(l.takeSteps)
+	l.group.takeBack()
+	if failure := l.group.Wait(); err == nil {
+		err = failure
+	}
+	return err
+}
+
+// runsOnCPU is how many times a Loop is taken to run on the CPU where it ran
+// once, as asking takes longer than a short run. It often does: a sync.Pool, for
+// one, has its objects by CPU.
+const runsOnCPU = 16
+
+// count counts what the caller does as an item.
+func (l *Loop) count(q *Queue) {
+	if l.runs%runsOnCPU == 0 {
+		l.cpu = q.machine.currentCPU()
+	}
+	l.runs++
+	n := q.counter(l.cpu)
+	n.executed.Add(1)
+	n.inline.Add(1)
+}
+
+// takeSteps works on units until none is left that nobody has taken. If one
+// panics the rest is left undone.
+func (l *Loop) takeSteps() {
+	returned := false
+	defer func() {
+		if !returned {
+			l.next.Store(int64(l.units))
+		}
+	}()
+	for {
+		from := int(l.next.Load())
+		if from >= l.units {
+			returned = true
+			return
+		}
+		to := from + Step(l.units, l.units-from, l.helpers)
+		if l.next.CompareAndSwap(int64(from), int64(to)) {
+			l.fn(from, to)
+		}
+	}
+}
+
+// attempt calls f and returns its panic, if it does, as an item's is.
+func (l *Loop) attempt(f func()) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	f()
+	return nil
+}
+
+// callers counts the goroutines that work in a Loop themselves. A queue has one
+// for each CPU, so that counting, which every Run does, is mostly done where
+// nobody else counts.
+type callers struct {
+	working atomic.Int64
+	_       [120]byte
+}
+
+// nextCallers returns each of them in turn.
+func (q *Queue) nextCallers() *callers {
+	return &q.callers[q.callersUsed.Add(1)%uint64(len(q.callers))]
+}
+
+// helpers returns how many workers should help a caller, who is counted already.
+func (q *Queue) helpers(work time.Duration) int {
+	if q.cpus == 1 || work < leastWork*minHandOver {
+		return 0
+	}
+	s := Situation{Work: work, HandOver: q.handOver(), CPUs: q.cpus}
+	if work < leastWork*s.HandOver {
+		return 0 // and who else works need not be looked at
+	}
+	s.Workers = q.plan.workers() - int(q.unused.Load())
+	s.Callers = -1
+	for i := range q.callers {
+		s.Callers += int(q.callers[i].working.Load())
+	}
+	return s.Helpers()
+}
