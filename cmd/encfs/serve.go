@@ -114,14 +114,20 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	stop, path := startControl(v, o.MountPoint, log)
-	defer stop()
-	server, err := fs.Mount(v, o.MountPoint, fs.MountOptions{
-		AllowOther: o.AllowOther, Control: path,
-		Source: o.Source, Options: o.Options,
-	})
+	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options}
+	control, err := listenControl(o.MountPoint)
+	if err != nil {
+		log.Warn("no socket for encfs stats", "error", err)
+	} else {
+		defer control.close()
+		mountOptions.Control = control.path
+	}
+	server, err := fs.Mount(v, o.MountPoint, mountOptions)
 	if err != nil {
 		return &failure{code: exitMountPoint, err: err}
+	}
+	if control != nil {
+		control.serve(func() []byte { return statsJSON(v, log) })
 	}
 	if err := ready(); err != nil {
 		server.Unmount()
@@ -150,22 +156,13 @@ func (o *serveOrder) open(mks masterKeys, opts fs.Options) (*fs.Volume, error) {
 	return openVolume(o.Source, mks[0], true, opts)
 }
 
-// startControl serves the counters of a volume on a socket and returns its path. A
-// mount does without if there is no place for one. The caller calls stop.
-func startControl(v *fs.Volume, point string, log *slog.Logger) (stop func(), path string) {
-	c, err := listenControl(point)
+// statsJSON returns the counters of a volume as the control socket tells them.
+func statsJSON(v *fs.Volume, log *slog.Logger) []byte {
+	report, err := json.Marshal(newStatsReport(v.Stats()))
 	if err != nil {
-		log.Warn("no socket for encfs stats", "error", err)
-		return func() {}, ""
+		log.Error("counters", "error", err)
 	}
-	c.serve(func() []byte {
-		report, err := json.Marshal(newStatsReport(v.Stats()))
-		if err != nil {
-			log.Error("stats", "error", err)
-		}
-		return report
-	})
-	return c.close, c.path
+	return report
 }
 
 // waitForEnd returns when the mount has ended, by umount or by a signal. The first

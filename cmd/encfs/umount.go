@@ -56,9 +56,9 @@ func umountAndWait(c console, point string, lazy bool) error {
 	if m.fsType != fuseType {
 		return failf(exitMountPoint, "use umount", "%s is not a mount of encfs but of %s (%s)", point, m.source, m.fsType)
 	}
-	switch err := unmount(resolved, lazy); {
+	switch users, err := unmountUnlessUsed(m, mounts, resolved, lazy); {
 	case errors.Is(err, unix.EBUSY):
-		return failf(exitBusy, "end these, or use --lazy", "%s is in use: %s", point, users(m, mounts))
+		return failf(exitBusy, "end these, or use --lazy", "%s is in use: %s", point, users)
 	case err != nil && os.Geteuid() != 0 && m.owner() != "" && m.owner() != strconv.Itoa(os.Geteuid()):
 		return failf(exitFailure, "only that user and root can unmount it", "%s is a mount of %s", point, userName(m.owner()))
 	case err != nil:
@@ -93,7 +93,7 @@ func waitUnlocked(cipherDir string, timeout time.Duration) bool {
 	return lockWithin(st, true, timeout) == nil
 }
 
-// users names what keeps a mount busy.
+// users names what keeps a mount busy, "" if this user can see nothing.
 func users(m mountEntry, mounts []mountEntry) string {
 	var names []string
 	for _, other := range mounts {
@@ -105,9 +105,26 @@ func users(m mountEntry, mounts []mountEntry) string {
 		names = append(names, h.String())
 	}
 	if len(names) == 0 {
-		return "by a process that only root can see"
+		return ""
 	}
 	return strings.Join(names, ", ")
+}
+
+// unmountUnlessUsed unmounts, or returns EBUSY and who uses the mount. A process
+// that has just been started holds what its parent had open until it runs its
+// program; such a use, of which nothing is to be seen any more, is waited for.
+func unmountUnlessUsed(m mountEntry, mounts []mountEntry, point string, lazy bool) (string, error) {
+	const pause = 20 * time.Millisecond
+	for range 50 {
+		if err := unmount(point, lazy); !errors.Is(err, unix.EBUSY) {
+			return "", err
+		}
+		if names := users(m, mounts); names != "" {
+			return names, unix.EBUSY
+		}
+		time.Sleep(pause)
+	}
+	return "by a process that only root can see", unix.EBUSY
 }
 
 // notMounted is the error for a path that is not a mount point. It tells whoever
