@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 
@@ -21,8 +22,10 @@ const (
 // in flight.
 const maxBackground = 64
 
-// MountOptions says how a volume is mounted. Permissions are always checked by
-// the kernel (default_permissions).
+// MountOptions says how a volume is mounted. Permissions are checked by the kernel
+// (default_permissions), except those of a kernel's file system that only the
+// mounting user can get into: its users are those of another machine, and whoever
+// has the image and the keys may read it all.
 type MountOptions struct {
 	AllowOther bool     // other users than the mounting one may use it
 	Source     string   // what /proc/mounts shows as the device
@@ -45,7 +48,10 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
 	f.control = o.Control
-	options := append([]string{"default_permissions"}, o.Options...)
+	options := slices.Clone(o.Options)
+	if v.system == nil || o.AllowOther {
+		options = append(options, "default_permissions")
+	}
 	if v.ReadOnly() {
 		options = append(options, "ro")
 	}

@@ -20,7 +20,7 @@ import (
 // made from a directory by mke2fs.
 func TestMke2fs(t *testing.T) {
 	mke2fs := lookTool(t, "mke2fs")
-	lookTool(t, "e2fsck")
+	e2fsck := lookTool(t, "e2fsck")
 	tree := makeTree(t)
 	for _, tt := range []struct {
 		name    string
@@ -60,7 +60,7 @@ func TestMke2fs(t *testing.T) {
 			}
 			compareImage(t, img, tree)
 			if tt.reindex {
-				if out, err := exec.Command("e2fsck", "-fyD", img).CombinedOutput(); err != nil && !isExit(err, 1) {
+				if out, err := exec.Command(e2fsck, "-fyD", img).CombinedOutput(); err != nil && !isExit(err, 1) {
 					t.Fatalf("e2fsck: %v\n%s", err, out)
 				}
 				compareImage(t, img, tree)
