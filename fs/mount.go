@@ -49,7 +49,8 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 	}
 	f.control = o.Control
 	options := slices.Clone(o.Options)
-	if v.system == nil || o.AllowOther {
+	checked := v.system == nil || o.AllowOther
+	if checked {
 		options = append(options, "default_permissions")
 	}
 	if v.ReadOnly() {
@@ -70,7 +71,7 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		DisableSplice:            true,
 		// The kernel enforces ACLs only if asked to, and a default ACL takes
 		// the place of the umask, which therefore is left to us.
-		EnableAcl:         true,
+		EnableAcl:         checked, // which has the kernel check permissions by itself
 		ExtraCapabilities: fuse.CAP_DONT_MASK | fuse.CAP_SETXATTR_EXT,
 		Logger:            slog.NewLogLogger(log.Handler(), slog.LevelInfo),
 		PanicHandler: func(p any) fuse.Status {
