@@ -56,7 +56,8 @@ func newReading() *reading {
 }
 
 // decrypt decrypts the data units from, inclusive, to to, exclusive, counted from
-// the first of the read, where they are not holes.
+// the first of the read, and makes holes zeros. Without contents there is nothing
+// to decrypt.
 func (r *reading) decrypt(from, to int) {
 	for from < to {
 		run := 1
@@ -66,19 +67,10 @@ func (r *reading) decrypt(from, to int) {
 		part := r.data[from*r.unitSize : min(len(r.data), (from+run)*r.unitSize)]
 		if r.holes[from] {
 			clear(part)
-		} else {
+		} else if r.contents != nil {
 			r.contents.DecryptUnits(part, part, r.first+uint64(from))
 		}
 		from += run
-	}
-}
-
-// clearHoles makes the holes in data that is not encrypted zeros.
-func (r *reading) clearHoles(data []byte, unitSize int) {
-	for u := 0; u*unitSize < len(data); u++ {
-		if r.holes[u] {
-			clear(data[u*unitSize : min(len(data), (u+1)*unitSize)])
-		}
 	}
 }
 
@@ -156,13 +148,13 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 		return v.report(err)
 	}
 	watch.lap(lowerRead)
-	if i.contents == nil { // not encrypted
-		r.clearHoles(buf[:n], i.unitSize)
-		return nil
-	}
 	r.data, r.first, r.contents, r.unitSize = buf[:n], uint64(s.first), i.contents, i.unitSize
 	defer func() { r.data, r.contents = nil, nil }()
 	units := (n + i.unitSize - 1) / i.unitSize
+	if i.contents == nil {
+		r.decrypt(0, units)
+		return nil
+	}
 	full := 0
 	for _, hole := range r.holes[:units] {
 		if !hole {

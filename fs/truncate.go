@@ -33,6 +33,7 @@ func (w *change) truncate(size int64) error {
 		if err := w.f.Truncate(0); err != nil {
 			return err
 		}
+		w.i.cut = false // there is nothing behind the end any more
 		return w.v.setContents(w.i, nil)
 	}
 	old, layout := w.f.Size(), w.f.Layout()

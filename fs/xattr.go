@@ -153,17 +153,23 @@ func (v *Volume) xattrStore(i *Inode, encrypted bool, refusal syscall.Errno) (st
 	return v.xattrs, nil
 }
 
-// xattrWriter is xattrStore for a change.
-func (v *Volume) xattrWriter(i *Inode, encrypted bool) (store.XattrWriter, error) {
+// xattrWriter is namespace and xattrStore for a change.
+func (v *Volume) xattrWriter(i *Inode, name string) (w store.XattrWriter, encrypted bool, err error) {
+	if v.writer == nil {
+		return nil, false, syscall.EROFS
+	}
+	if encrypted, err = v.namespace(name); err != nil {
+		return nil, false, err
+	}
 	st, err := v.xattrStore(i, encrypted, syscall.EPERM)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	w, ok := st.(store.XattrWriter)
 	if !ok {
-		return nil, syscall.EOPNOTSUPP
+		return nil, false, syscall.EOPNOTSUPP
 	}
-	return w, nil
+	return w, encrypted, nil
 }
 
 // GetXattr returns the value of an extended attribute; ENODATA if there is none.
@@ -222,14 +228,7 @@ func (v *Volume) ListXattr(i *Inode) ([]string, error) {
 
 // SetXattr sets an extended attribute, with the flags of setxattr(2).
 func (v *Volume) SetXattr(i *Inode, name string, value []byte, flags int) error {
-	if v.writer == nil {
-		return syscall.EROFS
-	}
-	encrypted, err := v.namespace(name)
-	if err != nil {
-		return err
-	}
-	st, err := v.xattrWriter(i, encrypted)
+	st, encrypted, err := v.xattrWriter(i, name)
 	if err != nil {
 		return err
 	}
@@ -245,14 +244,7 @@ func (v *Volume) SetXattr(i *Inode, name string, value []byte, flags int) error 
 
 // RemoveXattr removes an extended attribute; ENODATA if there is none.
 func (v *Volume) RemoveXattr(i *Inode, name string) error {
-	if v.writer == nil {
-		return syscall.EROFS
-	}
-	encrypted, err := v.namespace(name)
-	if err != nil {
-		return err
-	}
-	st, err := v.xattrWriter(i, encrypted)
+	st, encrypted, err := v.xattrWriter(i, name)
 	if err != nil {
 		return err
 	}
