@@ -163,7 +163,7 @@ func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryL
 		}
 		// An entry that is gone by now, or cannot be looked at, goes out
 		// without attributes; whoever wants them asks and gets the error.
-		i, a, err := f.v.entry(dir, e)
+		i, a, err := f.v.LookupEntry(dir, e)
 		if err != nil {
 			continue
 		}

@@ -48,8 +48,9 @@ func (v *Volume) lookup(dir *Inode, ct []byte) (*Inode, Attr, error) {
 	return v.found(dir, node, attr)
 }
 
-// entry is Lookup of an entry that ReadDir gave.
-func (v *Volume) entry(dir *Inode, e DirEntry) (*Inode, Attr, error) {
+// LookupEntry is Lookup of an entry that ReadDir gave, and goes by the name as it is
+// stored.
+func (v *Volume) LookupEntry(dir *Inode, e DirEntry) (*Inode, Attr, error) {
 	if e.bad {
 		return v.lookupBad(dir, strings.TrimSuffix(e.Name, badSuffix))
 	}
@@ -82,23 +83,32 @@ func (v *Volume) found(dir *Inode, node store.Node, attr Attr) (*Inode, Attr, er
 // Options.ShowBad is set, and logged once. Without the key of a directory in a
 // file system the names are no-key names.
 func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
+	entries, bad, err := v.ReadDirAll(dir)
+	for _, err := range bad {
+		v.report(err) // what is no damage the store has said
+	}
+	return entries, err
+}
+
+// ReadDirAll is ReadDir, and says in bad what is wrong with each entry whose name
+// cannot be shown, instead of logging it.
+func (v *Volume) ReadDirAll(dir *Inode) (entries []DirEntry, bad []error, err error) {
 	n, err := v.naming(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	stored, err := v.store.ReadDir(dir.node)
 	if err != nil {
-		return nil, v.report(err)
+		return nil, nil, v.report(err)
 	}
-	entries := make([]DirEntry, 0, len(stored))
+	entries = make([]DirEntry, 0, len(stored))
 	for _, e := range stored {
 		name, err := n.show(e)
 		if err != nil {
-			if e.Err != nil {
-				v.report(e.Err) // other errors the store has said
-			} else {
-				v.reported.once(join(dir.node.String(), e.Lower), "name does not decode: "+err.Error())
+			if e.Err == nil {
+				err = &store.DamagedError{Path: join(dir.node.String(), e.Lower), Detail: "name does not decode: " + err.Error()}
 			}
+			bad = append(bad, err)
 			if v.opts.ShowBad && v.lowers != nil {
 				entries = append(entries, DirEntry{Name: e.Lower + badSuffix, Ino: e.Ino, Type: e.Type, bad: true})
 			}
@@ -106,7 +116,7 @@ func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
 		}
 		entries = append(entries, DirEntry{Name: name, Ino: e.Ino, Type: e.Type, sealed: e.Name})
 	}
-	return entries, nil
+	return entries, bad, nil
 }
 
 func join(dir, lower string) string {
