@@ -2,6 +2,7 @@ package fs
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 
@@ -85,7 +86,7 @@ func (v *Volume) found(dir *Inode, node store.Node, attr Attr) (*Inode, Attr, er
 func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
 	entries, bad, err := v.ReadDirAll(dir)
 	for _, err := range bad {
-		v.report(err) // what is no damage the store has said
+		v.report(err) // the store has said the others
 	}
 	return entries, err
 }
@@ -105,8 +106,11 @@ func (v *Volume) ReadDirAll(dir *Inode) (entries []DirEntry, bad []error, err er
 	for _, e := range stored {
 		name, err := n.show(e)
 		if err != nil {
+			lower := join(dir.node.String(), e.Lower)
 			if e.Err == nil {
-				err = &store.DamagedError{Path: join(dir.node.String(), e.Lower), Detail: "name does not decode: " + err.Error()}
+				err = &store.DamagedError{Path: lower, Detail: "name does not decode: " + err.Error()}
+			} else if _, ok := errors.AsType[*store.DamagedError](err); !ok {
+				err = fmt.Errorf("fs: %s: %w", lower, err)
 			}
 			bad = append(bad, err)
 			if v.opts.ShowBad && v.lowers != nil {
