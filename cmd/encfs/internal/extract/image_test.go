@@ -210,7 +210,6 @@ func TestUnprivileged(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Logf("%+v\n%s", a, strings.Join(told, "\n"))
 	devices := int64(0)
 	for i := range m.Entries {
 		e := &m.Entries[i]
