@@ -23,9 +23,10 @@ const (
 // made is an object of ours that is not finished: open, or in a directory where
 // nobody else may go.
 type made struct {
-	fd   int // -1: not open
-	dir  int
-	name string
+	fd    int // -1: not open
+	dir   int
+	name  string
+	bytes int64 // of data in it
 }
 
 // path returns a path for what takes no directory.
