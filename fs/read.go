@@ -165,7 +165,7 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 		r.decrypt(0, units)
 	} else {
 		pages := time.Duration(full * i.unitSize / unitSize) // unitTime is that of a cipher directory's data unit
-		err = r.loop.Run(v.opts.Queue, units, max(itemSize/i.unitSize, 1), pages*max(0, i.unitTime-moveTime))
+		err = r.loop.Run(v.opts.Queue, units, max(itemSize/i.unitSize, 1), pages*max(0, i.unitTime-moveTime), nil)
 	}
 	watch.lap(decrypted)
 	return err
