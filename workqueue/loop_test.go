@@ -411,21 +411,25 @@ func TestLoopStress(t *testing.T) {
 	}
 }
 
+// BenchmarkLoop measures what a loop costs, of work that is short or long, without a
+// cancel and with one that does not come.
 func BenchmarkLoop(b *testing.B) {
 	for _, a := range policies {
 		for _, work := range []time.Duration{0, time.Hour} {
-			b.Run(fmt.Sprintf("queue=%s/long=%t", policyName(a), work > 0), func(b *testing.B) {
-				q, err := New(a)
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer q.Close()
-				var l Loop
-				l.Init(func(int, int) {})
-				for b.Loop() {
-					l.Run(q, 16, 16, work, nil)
-				}
-			})
+			for _, cancel := range []chan struct{}{nil, make(chan struct{})} {
+				b.Run(fmt.Sprintf("queue=%s/long=%t/cancel=%t", policyName(a), work > 0, cancel != nil), func(b *testing.B) {
+					q, err := New(a)
+					if err != nil {
+						b.Fatal(err)
+					}
+					defer q.Close()
+					var l Loop
+					l.Init(func(int, int) {})
+					for b.Loop() {
+						l.Run(q, 16, 16, work, cancel)
+					}
+				})
+			}
 		}
 	}
 }
