@@ -28,7 +28,7 @@ func newBenchTarCommand() *cobra.Command {
 	var r tarRequest
 	runs := 5
 	format := newChoice("table", "json", "benchfmt")
-	r.size = 64 << 10
+	r.size = 128 << 10
 	cmd := &cobra.Command{
 		Use:   "tar [flags]",
 		Short: "Time tars of a tree through real mounts",
@@ -77,7 +77,7 @@ everybody knows.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&r.tree, "tree", "", "read a copy of the files in `DIR` rather than generated ones")
-	flags.Var(&r.size, "size", "generate a tree of this size, in KiB or with KiB, MiB or GiB behind: half of it in files as source code has them, half in 16 large ones")
+	flags.Var(&r.size, "size", "generate a tree of this size, in KiB or with KiB, MiB or GiB behind: an eighth of it in files as source code has them, the rest in 16 large ones")
 	flags.IntVar(&runs, "runs", runs, "measure everything `N` times, for the spread")
 	cells.add(flags)
 	flags.StringVar(&r.temp, "temp", "", "make temporary files in `DIR`, which is on the file system to measure on")

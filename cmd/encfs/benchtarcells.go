@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"encfs/cmd/encfs/internal/bench"
 	"encfs/cpufeat"
 	"encfs/decrypt"
 	"encfs/keys"
@@ -30,15 +31,13 @@ var tarCiphers = []tarCipher{
 	{"aes-128-cbc-essiv", keys.AES128CBCESSIV, keys.AES128CTS, ""},
 	{"sm4-xts", keys.SM4XTS, keys.SM4CTS, ""},
 	{"speck128-xts", keys.AES256XTS, keys.AES256CTS, "xts(speck128)"},
-	{nullCipher, keys.AES256XTS, keys.AES256CTS, decrypt.NullDriver().Algorithm},
+	{bench.NoCipher, keys.AES256XTS, keys.AES256CTS, decrypt.NullDriver().Algorithm},
 }
 
-// Words of results.
+// What the kernel has cached of a mount.
 const (
-	nullCipher = "null" // contents are not encrypted
-	lowerTree  = "none" // queue and cipher of the tree without a mount
-	cacheCold  = "cold"
-	cacheWarm  = "warm"
+	cacheCold = "cold" // nothing
+	cacheWarm = "warm" // all that was read
 )
 
 // algorithm returns that of the contents' drivers.
@@ -110,6 +109,9 @@ type tarPlan struct {
 func (f *tarFlags) plan(own []int) (*tarPlan, error) {
 	cells, err := f.cells.cells()
 	if err != nil {
+		return nil, err
+	}
+	if _, err := f.checkCPUs(own); err != nil { // before a queue says it without the flag
 		return nil, err
 	}
 	queues, err := f.parseQueues()
@@ -185,7 +187,7 @@ func (p *tarPlan) addBaselines(s tarSetup, selfTest string, ciphers []tarCipher,
 	lower := s
 	lower.completion = []int{}
 	p.setups = append(p.setups, lower)
-	isNull := func(c tarCipher) bool { return c.name == nullCipher }
+	isNull := func(c tarCipher) bool { return c.name == bench.NoCipher }
 	isInline := func(q pipelineOptions) bool { return q.Queue == workqueue.Inline.String() }
 	if slices.ContainsFunc(ciphers, isNull) && slices.ContainsFunc(queues, isInline) {
 		return
@@ -344,7 +346,7 @@ func driversFor(c tarCipher, drivers []decrypt.Driver) []string {
 // contentsDriver returns the driver that decrypts contents on a CPU, "" if nothing is
 // decrypted.
 func contentsDriver(c tarCipher, name string, have cpufeat.Set) (string, error) {
-	if c.name == nullCipher {
+	if c.name == bench.NoCipher {
 		return "", nil
 	}
 	if name == "" {

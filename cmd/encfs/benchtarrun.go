@@ -64,7 +64,7 @@ func (s *tarSetup) result(cache string, bytes int64) *bench.TarResult {
 		Jobs: s.jobs, CPUs: s.cpus, CompletionCPUs: s.completion, Cache: cache, Bytes: bytes,
 	}
 	if !s.mounted() {
-		r.Queue, r.Cipher = lowerTree, lowerTree
+		r.Queue, r.Cipher = bench.NoMount, bench.NoMount
 	}
 	return r
 }

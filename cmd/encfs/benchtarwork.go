@@ -33,63 +33,67 @@ type tarWork struct {
 
 // newTarWork makes the tree, or looks at the one that was named, and an encrypted one
 // for each cipher. The caller removes it. It leaves nothing if it fails.
-func newTarWork(ctx context.Context, r tarRequest, plan *tarPlan) (w *tarWork, err error) {
-	w = new(tarWork)
-	size := int64(r.size) << 10
+func newTarWork(ctx context.Context, r tarRequest, plan *tarPlan) (*tarWork, error) {
+	w := new(tarWork)
 	if r.tree != "" {
+		var err error
 		if w.tree, err = filepath.Abs(r.tree); err != nil {
 			return nil, err
 		}
 		if w.files, err = listTree(w.tree); err != nil {
 			return nil, err
 		}
-		size = bench.TreeSize(w.files)
 		if err := checkParts(r.tree, len(w.files), plan.maxJobs()); err != nil {
 			return nil, err
 		}
 	}
-	if w.dir, err = os.MkdirTemp(r.temp, "encfs-bench-"); err != nil {
-		return nil, err
+	dir, err := os.MkdirTemp(r.temp, "encfs-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a temporary directory: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			w.remove()
-			err = spaceError(w.dir, err)
-		}
-	}()
-	if w.dir, err = resolve(w.dir); err != nil { // as mountinfo has it
-		return nil, err
+	w.dir = dir
+	if err := w.fill(ctx, int64(r.size)<<10, plan); err != nil {
+		return nil, errors.Join(w.spaceError(err), w.remove())
+	}
+	return w, nil
+}
+
+// fill makes what is in the directory.
+func (w *tarWork) fill(ctx context.Context, size int64, plan *tarPlan) (err error) {
+	if w.dir, err = resolve(w.dir); err != nil { // as the kernel names mount points
+		return err
 	}
 	w.point, w.log = filepath.Join(w.dir, "mnt"), filepath.Join(w.dir, "log")
-	copies := len(plan.ciphers())
-	if r.tree == "" {
+	if err := os.Mkdir(w.point, 0o700); err != nil {
+		return err
+	}
+	copies := int64(len(plan.ciphers()))
+	if w.tree != "" {
+		size = bench.TreeSize(w.files)
+	} else {
 		copies++
 	}
-	if err := checkSpace(w.dir, int64(copies)*size); err != nil {
-		return nil, err
+	if err := checkSpace(w.dir, copies, size); err != nil {
+		return err
 	}
-	if err := os.Mkdir(w.point, 0o700); err != nil {
-		return nil, err
-	}
-	if r.tree == "" {
+	if w.tree == "" {
 		w.tree = filepath.Join(w.dir, "tree")
 		if err := bench.GenerateTree(ctx, w.tree, size); err != nil {
-			return nil, err
+			return err
 		}
 		if w.files, err = listTree(w.tree); err != nil {
-			return nil, err
+			return err
 		}
 		if err := checkParts("that is generated", len(w.files), plan.maxJobs()); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for _, c := range plan.ciphers() {
 		if err := w.encrypt(ctx, c); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	w.sync()
-	return w, nil
+	return w.sync()
 }
 
 // listTree returns the files of a tree.
@@ -116,22 +120,25 @@ func checkParts(tree string, files, jobs int) error {
 	return failf(exitFailure, "choose a larger tree or fewer --jobs", "the tree %s has %d files with contents, and %d tars cannot divide them", tree, files, jobs)
 }
 
-// checkSpace checks that trees of so many bytes in all fit a file system.
-func checkSpace(dir string, size int64) error {
+// checkSpace checks that copies of a tree fit a file system.
+func checkSpace(dir string, copies, size int64) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return pathError(dir, err)
 	}
-	if free := int64(st.Bavail) * st.Bsize; free < size {
-		return failf(exitFailure, "choose another --temp or a smaller --size", "the trees have %s, and there are %s free in %s", byteCount(size), byteCount(free), filepath.Dir(dir))
+	if free := int64(st.Bavail) * st.Bsize; size > free/copies {
+		return failf(exitFailure, spaceHint, "%d copies of a tree of %s do not fit the %s that are free in %s",
+			copies, byteCount(size), byteCount(free), filepath.Dir(dir))
 	}
 	return nil
 }
 
+const spaceHint = "choose another --temp or a smaller tree"
+
 // spaceError says what to do about a full disk.
-func spaceError(dir string, err error) error {
+func (w *tarWork) spaceError(err error) error {
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
-		return failf(exitFailure, "choose another --temp or a smaller --size", "no space is left for the trees in %s", filepath.Dir(dir))
+		return failf(exitFailure, spaceHint, "no space is left in %s", filepath.Dir(w.dir))
 	}
 	return err
 }
@@ -264,18 +271,22 @@ func (t *treeCopy) release() {
 }
 
 // sync brings the trees to the disk, so that it has nothing to do while they are read.
-func (w *tarWork) sync() {
-	if d, err := os.Open(w.dir); err == nil {
-		unix.Syncfs(int(d.Fd()))
-		d.Close()
+func (w *tarWork) sync() error {
+	d, err := os.Open(w.dir)
+	if err != nil {
+		return err
 	}
+	defer d.Close()
+	return pathError(w.dir, unix.Syncfs(int(d.Fd())))
 }
 
 // remove removes everything.
 func (w *tarWork) remove() error {
 	// A mount that is there still must not be looked into.
-	if err := os.Remove(w.point); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("cannot remove: %w", err)
+	if w.point != "" {
+		if err := os.Remove(w.point); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
 	}
 	return os.RemoveAll(w.dir)
 }

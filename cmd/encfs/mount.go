@@ -209,6 +209,9 @@ func startServer(o serveOrder, mks masterKeys) (*os.Process, error) {
 	server.Dir = "/"
 	server.ExtraFiles = []*os.File{orderR, answerW} // orderFD, answerFD
 	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if o.Measure != nil { // nobody has a use for the mount then but this process
+		server.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	}
 	// What we have inherited is not for the server: somebody may wait for the end of
 	// a pipe. Linux before 5.11 cannot do it, and then nothing is lost but that.
 	unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)

@@ -145,7 +145,7 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 		return err
 	}
 	log.Info("mounted", "source", o.Source, "mountpoint", o.MountPoint)
-	waitForEnd(server, o.MountPoint, signals, log)
+	waitForEnd(server, o.MountPoint, signals, o.Measure != nil, log)
 	log.Info("unmounted", "source", o.Source, "mountpoint", o.MountPoint)
 	return nil
 }
@@ -201,15 +201,15 @@ func statsJSON(v *fs.Volume, distributions bool, log *slog.Logger) []byte {
 }
 
 // waitForEnd returns when the mount has ended, by umount or by a signal. The first
-// signal unmounts if nobody uses the mount; the next one takes it away and serves
-// on until its last user is gone.
-func waitForEnd(server *fs.Server, point string, signals <-chan os.Signal, log *slog.Logger) {
+// signal unmounts if nobody uses the mount; the next one, or the first with atOnce,
+// takes it away and serves on until its last user is gone.
+func waitForEnd(server *fs.Server, point string, signals <-chan os.Signal, atOnce bool, log *slog.Logger) {
 	ended := make(chan struct{})
 	go func() {
 		server.Wait()
 		close(ended)
 	}()
-	for again := false; ; again = true {
+	for again := atOnce; ; again = true {
 		select {
 		case <-ended:
 			return

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,6 +75,7 @@ type tarJob struct {
 func startTarJob(ctx context.Context, cpus []int, dir string, files []bench.TreeFile) (*tarJob, error) {
 	j := &tarJob{process: exec.CommandContext(ctx, ownProgram(), "tar-job", "--", dir)}
 	j.process.Stderr = &j.said
+	j.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	var err error
 	if j.in, err = j.process.StdinPipe(); err != nil {
 		return nil, err

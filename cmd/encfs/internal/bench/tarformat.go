@@ -79,9 +79,9 @@ func WriteTarTable(w io.Writer, results []TarResult) error {
 func tarHeading(r TarResult) string {
 	var b strings.Builder
 	switch r.Cipher {
-	case "none":
+	case NoMount:
 		b.WriteString("the lower tree, without a mount")
-	case "null":
+	case NoCipher:
 		b.WriteString("a mount without encryption")
 	default:
 		fmt.Fprintf(&b, "%s by %s", r.Cipher, r.Driver)

@@ -1,5 +1,11 @@
 package bench
 
+// Words in the place of a cipher, and of a queue.
+const (
+	NoCipher = "null" // a mount that encrypts no contents
+	NoMount  = "none" // the lower tree
+)
+
 // A TarResult is what one cell of the experiment took: a tree read by tars through a
 // mount, or a model of that. It is also the form that JSON has.
 //

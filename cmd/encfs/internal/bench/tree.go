@@ -74,9 +74,12 @@ func Divide(files []TreeFile, n int) [][]TreeFile {
 	return parts
 }
 
-// The generated tree has half of its bytes in files as a tree of source code has them,
-// whose sizes are distributed log-normally, and half in largeFiles files of equal size.
+// The generated tree has a part of its bytes in files as a tree of source code has them,
+// whose sizes are distributed log-normally, and the rest in largeFiles files of equal
+// size. The former is small, as what a mount does for a file takes longer than decrypting
+// such a one.
 const (
+	smallPart   = 8 // one in so many bytes is in a small file
 	largeFiles  = 16
 	medianSize  = 6 << 10 // of the small files
 	spreadOfLog = 1.3     // standard deviation of the natural logarithm of their size
@@ -88,14 +91,14 @@ const (
 func generatedTree(size int64) []TreeFile {
 	rnd := rand.New(rand.NewPCG(2018, 1))
 	var files []TreeFile
-	small := size / 2
+	small := size / smallPart
 	for n := 0; small > 0; n++ {
 		s := int64(math.Exp(math.Log(medianSize) + spreadOfLog*rnd.NormFloat64()))
 		s = min(max(s, 1), maxSmall, small)
 		files = append(files, TreeFile{fmt.Sprintf("src/dir%03d/file%02d.c", n/filesPerDir, n%filesPerDir), s})
 		small -= s
 	}
-	large := size - size/2
+	large := size - size/smallPart
 	for n := range int64(largeFiles) {
 		s := large/largeFiles + min(1, (large%largeFiles+largeFiles-1-n)/largeFiles)
 		if s > 0 {
