@@ -47,7 +47,7 @@ type reading struct {
 	unitSize int    // in bytes
 	units    int    // in data, of which the last may be a part
 	full     int    // of these, that are no holes
-	started  bool   // items for them are queued
+	done     bool   // they are decrypted already
 
 	arrival arrival // where ciphertext arrives on certain CPUs
 }
@@ -151,21 +151,19 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 	watch := v.counters.startRead()
 	var err error
 	if m := v.opts.Measure; m != nil && m.Completion != nil {
-		err = v.complete(r, i, buf, s)
-	} else {
-		err = r.fetch(i, buf, s)
+		watch, err = v.complete(r, i, buf, s, watch)
+	} else if err = r.fetch(i, buf, s); err == nil {
+		watch.lap(lowerRead)
 	}
-	defer func() { r.data, r.contents, r.started = nil, nil, false }()
+	defer func() { r.data, r.contents, r.done = nil, nil, false }()
 	if err != nil {
 		return v.report(err)
 	}
-	watch.lap(lowerRead)
 	switch {
 	case r.contents == nil:
 		r.decrypt(0, r.units)
 		return nil
-	case r.started:
-		err = r.loop.Wait()
+	case r.done:
 	case r.full == 0 || v.opts.Queue == nil:
 		r.decrypt(0, r.units)
 	default:

@@ -67,7 +67,11 @@ func (l *Loop) Start(q *Queue, n, perItem int) {
 	}
 }
 
-// Wait returns when all units of the last Start are done, with the error of Run.
+// StartBy queues an item that may call Start, or not. Wait waits for the item, and for
+// what it has started.
+func (l *Loop) StartBy(q *Queue, w *Work) { l.group.Queue(q, w) }
+
+// Wait returns when all that was started is done, with the error of Run.
 func (l *Loop) Wait() error { return l.group.Wait() }
 
 // item returns the item of a number, which is at most one more than there are.

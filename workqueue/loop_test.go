@@ -56,20 +56,21 @@ func TestLoopStart(t *testing.T) {
 		for _, n := range []int{0, 1, 16, 17, 100} {
 			done.Store(0)
 			before := q.Stats()
-			started := make(chan struct{})
-			go func() { // as the one who waits need not be who starts
-				l.Start(q, n, 16)
-				close(started)
-			}()
-			<-started
+			l.Start(q, n, 16)
 			if err := l.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			if got := done.Load(); got != int32(n) {
-				t.Errorf("%d units: %d were worked on", n, got)
+			var starter Work // who waits need not be who starts
+			starter.Init(func(*Work) { l.Start(q, n, 16) })
+			l.StartBy(q, &starter)
+			if err := l.Wait(); err != nil {
+				t.Fatal(err)
 			}
-			if got := q.Stats().Executed - before.Executed; got != uint64((n+15)/16) {
-				t.Errorf("%d units: %d items", n, got)
+			if got := done.Load(); got != 2*int32(n) {
+				t.Errorf("%d units, twice: %d were worked on", n, got)
+			}
+			if got := q.Stats().Executed - before.Executed; got != 2*uint64((n+15)/16)+1 {
+				t.Errorf("%d units, twice: %d items", n, got)
 			}
 		}
 	})
