@@ -169,6 +169,9 @@ func openForReading(source string, k *keyFlags, f *driverFlags, c console) (*fs.
 	if isImage {
 		return openImageForReading(source, k, drivers, c)
 	}
+	if err := k.images.checkDirectory(); err != nil {
+		return nil, err
+	}
 	policy, err := readPolicy(source)
 	if err != nil {
 		return nil, err

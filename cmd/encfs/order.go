@@ -20,11 +20,15 @@ type serveOrder struct {
 	AllowOther         bool
 	Shared             bool
 	ShowBad            bool
+	Partition          int
 	Force              bool
 	Options            []string // for the kernel
 	Pipeline           pipelineOptions
 	Log                string // file to append messages to, empty for syslog
 }
+
+// image returns the source, if it is an image.
+func (o *serveOrder) image() imageSource { return imageSource{o.Source, o.Partition, o.Force} }
 
 // maxOrder bounds the encoded order in bytes.
 const maxOrder = 1 << 20

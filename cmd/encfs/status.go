@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"encfs/cpufeat"
 	"encfs/decrypt"
@@ -22,7 +21,7 @@ import (
 func newStatusCommand() *cobra.Command {
 	var asJSON bool
 	var metadata string
-	var force bool
+	var images imageFlags
 	cmd := &cobra.Command{
 		Use:   "status [flags] SOURCE|MOUNTPOINT",
 		Short: "Show policy, cipher, protectors and mount",
@@ -31,7 +30,7 @@ or device the policies of all directories. Needs no key.
 What is damaged or missing is reported, and the rest is shown.`,
 		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := readStatus(args[0], metadata, force)
+			s, err := readStatus(args[0], metadata, images, consoleOf(cmd))
 			if s == nil {
 				return err
 			}
@@ -44,7 +43,7 @@ What is damaged or missing is reported, and the rest is shown.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&metadata, "metadata", "", "look for linked protectors in this `DIR`, too")
-	cmd.Flags().BoolVar(&force, "force", false, "look at an image or device even if it is mounted")
+	images.add(cmd.Flags())
 	return cmd
 }
 
@@ -78,7 +77,7 @@ type protectorStatus struct {
 
 // readStatus finds out about a source or mount point. If something is wrong with
 // it, it returns the error and, if there is any, the rest.
-func readStatus(path, otherMetadata string, force bool) (*sourceStatus, error) {
+func readStatus(path, otherMetadata string, images imageFlags, c console) (*sourceStatus, error) {
 	mounts, err := readMounts()
 	if err != nil {
 		return nil, err
@@ -87,37 +86,34 @@ func readStatus(path, otherMetadata string, force bool) (*sourceStatus, error) {
 	if err != nil {
 		return nil, failf(exitSource, "", "%w", err)
 	}
-	source := resolved
-	mount, mounted := findMount(mounts, resolved)
-	if mounted = mounted && mount.fsType == fuseType; mounted {
-		source = mount.source
-	} else {
-		for _, m := range mounts {
-			if m.fsType == fuseType && m.source == source {
-				mount, mounted = m, true
-			}
+	s := &sourceStatus{Source: resolved, Kind: "directory"}
+	mount, mountErr := findSourceMount(mounts, resolved, int(images.partition))
+	mounted := mount != nil
+	if mounted {
+		s.Source, s.Mount = mount.source, mount.status
+		if images.partition == 0 {
+			images.partition = positive(mount.partition())
 		}
 	}
-	s := &sourceStatus{Source: source, Kind: "directory"}
-	var errs []error
-	unlocked := false
-	if mounted {
-		s.Mount, err = readMountStatus(mount)
-		errs = append(errs, err)
-		unlocked = err == nil
-	}
+	source := s.Source
+	errs := []error{mountErr}
 	if isImage, err := checkSource(source); err == nil && isImage {
 		s.Kind = "ext4"
-		v, err := openImageVolume(source, new(keys.Keyring), force, fs.Options{})
+		present := mount.takeKeys()
+		v, err := openImageVolume(images.source(source), new(keys.Keyring), fs.Options{Log: foregroundLog(c.err)})
 		if err != nil && !mounted {
 			return nil, err
 		}
 		if err == nil {
 			defer v.Close()
-			err = s.readImage(v, otherMetadata)
+			err = s.readImage(v, otherMetadata, present)
 		}
 		return s, errors.Join(append(errs, err)...)
 	}
+	if err := images.checkDirectory(); err != nil {
+		return nil, err
+	}
+	unlocked := mounted && mountErr == nil
 	policy, err := readPolicy(source)
 	if err != nil {
 		errs = append(errs, err)
@@ -147,25 +143,9 @@ func readPolicy(source string) (keys.Policy, error) {
 	return rootPolicy(source, st)
 }
 
-// readMountStatus asks a mount how it works.
-func readMountStatus(m mountEntry) (map[string]any, error) {
-	status := map[string]any{"mountpoint": m.point}
-	buf := make([]byte, 64<<10)
-	n, err := unix.Getxattr(m.point, fs.StatusXattr, buf)
-	switch {
-	case errors.Is(err, unix.ENOTCONN):
-		return status, serverGone(m.point)
-	case err != nil:
-		return status, failf(exitMountPoint, "", "mount point %s: %w", m.point, err)
-	}
-	if err := json.Unmarshal(buf[:n], &status); err != nil {
-		return status, failf(exitMountPoint, "", "mount point %s: %w", m.point, err)
-	}
-	return status, nil
-}
-
-// readImage adds what an image has, without its keys.
-func (s *sourceStatus) readImage(v *fs.Volume, otherMetadata string) error {
+// readImage adds what an image has, read without its keys.
+// present are the names of the keys that its mount has.
+func (s *sourceStatus) readImage(v *fs.Volume, otherMetadata string, present []string) error {
 	at := map[keys.Policy]int{}
 	var errs []error
 	err := encryptedTrees(v, func(t encryptedTree) bool {
@@ -177,7 +157,7 @@ func (s *sourceStatus) readImage(v *fs.Volume, otherMetadata string) error {
 		if !ok {
 			n = len(s.Policies)
 			at[t.policy] = n
-			s.Policies = append(s.Policies, describePolicy(t.policy, false))
+			s.Policies = append(s.Policies, describePolicy(t.policy, slices.Contains(present, keyName(t.policy))))
 		}
 		s.Policies[n].Directories = append(s.Policies[n].Directories, t.path)
 		return true
@@ -257,7 +237,6 @@ func (s *sourceStatus) printText(w io.Writer) error {
 			line("directory", "%s", dir)
 		}
 		switch {
-		case s.Kind != "directory": // whose mount has the keys of some policies
 		case p.Unlocked:
 			line("key", "present, in the mount")
 		default:

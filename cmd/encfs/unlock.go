@@ -21,14 +21,14 @@ type keyFlags struct {
 	protector  string
 	metadata   string
 	locked     bool
-	force      bool
+	images     imageFlags
 }
 
 func (k *keyFlags) add(flags *pflag.FlagSet) {
 	k.passphrase.add(flags)
 	flags.StringArrayVar(&k.keyFiles, "key-file", nil, "raw master key or raw key of a protector, in `FILE` as bytes or in hexadecimal; - is standard input; may be repeated")
 	flags.BoolVar(&k.locked, "locked", false, "open an image without keys: encrypted names are shown as the kernel shows them then")
-	flags.BoolVar(&k.force, "force", false, "open an image or device even if it is mounted, which may show it in the middle of a change")
+	k.images.add(flags)
 	k.addPlaces(flags)
 }
 
@@ -43,7 +43,7 @@ func (p *passphraseSource) add(flags *pflag.FlagSet) {
 	flags.StringVar(&p.command, "extpass", "", "read the passphrase from the first line that `COMMAND` prints, run by /bin/sh -c")
 }
 
-// addOptions adds what mount options say about keys.
+// addOptions adds what mount options say about keys and images.
 func (k *keyFlags) addOptions(o mountOptions) error {
 	if o.passfile != "" {
 		if k.passphrase.file != "" {
@@ -52,6 +52,9 @@ func (k *keyFlags) addOptions(o mountOptions) error {
 		k.passphrase.file = o.passfile
 	}
 	k.keyFiles = append(k.keyFiles, o.keyFiles...)
+	if o.partition != 0 {
+		k.images.partition = o.partition
+	}
 	return nil
 }
 
