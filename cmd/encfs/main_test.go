@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 	writeSeekable(t, filepath.Join(images, "multi.zst"), first)
 	writeDisk(t, images, "two.disk", first, luks, second)
 	writeDisk(t, images, "none.disk", xfs, luks)
+	writeDisk(t, images, "homes.disk", second, ext4test.Get("tool-linked-home").Image(t))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,

@@ -30,7 +30,7 @@ or device the policies of all directories. Needs no key.
 What is damaged or missing is reported, and the rest is shown.`,
 		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := readStatus(args[0], metadata, images, consoleOf(cmd))
+			s, err := readStatus(args[0], metadataPlace{metadata, images.force}, images, consoleOf(cmd))
 			if s == nil {
 				return err
 			}
@@ -42,7 +42,7 @@ What is damaged or missing is reported, and the rest is shown.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&metadata, "metadata", "", "look for linked protectors in this `DIR`, too")
+	cmd.Flags().StringVar(&metadata, "metadata", "", "look for linked protectors in `PLACE` too: a .fscrypt folder, or a directory, image or device with one")
 	images.add(cmd.Flags())
 	return cmd
 }
@@ -77,7 +77,7 @@ type protectorStatus struct {
 
 // readStatus finds out about a source or mount point. If something is wrong with
 // it, it returns the error and, if there is any, the rest.
-func readStatus(path, otherMetadata string, images imageFlags, c console) (*sourceStatus, error) {
+func readStatus(path string, elsewhere metadataPlace, images imageFlags, c console) (*sourceStatus, error) {
 	mounts, err := readMounts()
 	if err != nil {
 		return nil, err
@@ -106,7 +106,7 @@ func readStatus(path, otherMetadata string, images imageFlags, c console) (*sour
 		}
 		if err == nil {
 			defer v.Close()
-			err = s.readImage(v, otherMetadata, present)
+			err = s.readImage(v, elsewhere, present)
 		}
 		return s, errors.Join(append(errs, err)...)
 	}
@@ -123,7 +123,7 @@ func readStatus(path, otherMetadata string, images imageFlags, c console) (*sour
 		return nil, err
 	}
 	s.Policies = []policyStatus{describePolicy(policy, unlocked)}
-	m, err := openMetadata(source, policy.Identifier, otherMetadata)
+	m, err := openMetadata(source, policy.Identifier, elsewhere)
 	if err != nil {
 		return s, errors.Join(append(errs, err)...)
 	}
@@ -145,7 +145,7 @@ func readPolicy(source string) (keys.Policy, error) {
 
 // readImage adds what an image has, read without its keys.
 // present are the names of the keys that its mount has.
-func (s *sourceStatus) readImage(v *fs.Volume, otherMetadata string, present []string) error {
+func (s *sourceStatus) readImage(v *fs.Volume, elsewhere metadataPlace, present []string) error {
 	at := map[keys.Policy]int{}
 	var errs []error
 	err := encryptedTrees(v, func(t encryptedTree) bool {
@@ -163,7 +163,7 @@ func (s *sourceStatus) readImage(v *fs.Volume, otherMetadata string, present []s
 		return true
 	})
 	errs = append(errs, err)
-	m, err := openImageMetadata(v, otherMetadata)
+	m, err := openImageMetadata(v, elsewhere)
 	if m == nil {
 		return errors.Join(append(errs, err)...)
 	}

@@ -35,8 +35,11 @@ func (k *keyFlags) add(flags *pflag.FlagSet) {
 // addPlaces adds the flags that say where keys are kept.
 func (k *keyFlags) addPlaces(flags *pflag.FlagSet) {
 	flags.StringVar(&k.protector, "protector", "", "use the protector with this `ID` only")
-	flags.StringVar(&k.metadata, "metadata", "", "look for linked protectors in this `DIR`, a .fscrypt folder or one with it inside, too")
+	flags.StringVar(&k.metadata, "metadata", "", "look for linked protectors in `PLACE` too: a .fscrypt folder, or a directory, image or device with one")
 }
+
+// elsewhere returns where to look for protectors besides the source.
+func (k *keyFlags) elsewhere() metadataPlace { return metadataPlace{k.metadata, k.images.force} }
 
 func (p *passphraseSource) add(flags *pflag.FlagSet) {
 	flags.StringVar(&p.file, "passfile", "", "read the passphrase from the first line of `FILE`; - is standard input")
@@ -111,7 +114,7 @@ func (k *keyFlags) unlock(source string, st *dirstore.Store, c console) (*keys.M
 
 // byPassphrase asks for a passphrase and opens the policy of a master key with it.
 func (k *keyFlags) byPassphrase(source string, id keys.Identifier, c console) (*keys.MasterKey, error) {
-	m, err := openMetadata(source, id, k.metadata)
+	m, err := openMetadata(source, id, k.elsewhere())
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +157,7 @@ func (k *keyFlags) byKeyFile(source string, id keys.Identifier, c console) (*key
 	if len(readings) == 0 {
 		return nil, wrong
 	}
-	m, err := openMetadata(source, id, k.metadata)
+	m, err := openMetadata(source, id, k.elsewhere())
 	if err != nil {
 		return nil, fmt.Errorf("%s: not the master key of %s: %w", strings.Join(k.keyFiles, ", "), source, err)
 	}
