@@ -65,6 +65,11 @@ type policyStatus struct {
 	Key       string   `json:"key"`
 	Unlocked  bool     `json:"unlocked"`
 	Driver    string   `json:"driver"` // for contents, on this machine
+	// DataUnit is the size of data units in bytes, 0 for that of a block.
+	DataUnit int `json:"data_unit_bytes"`
+	// Protectors are the IDs of those that open the policy, as far as the key
+	// metadata say.
+	Protectors []string `json:"protectors"`
 	// Directories are the tops of what has the policy, in an image.
 	Directories []string `json:"directories,omitempty"`
 }
@@ -128,6 +133,7 @@ func readStatus(path string, elsewhere metadataPlace, images imageFlags, c conso
 		return s, errors.Join(append(errs, err)...)
 	}
 	defer m.close()
+	s.Policies[0].Protectors = m.policy.Protectors()
 	for _, p := range m.protectors {
 		s.Protectors = append(s.Protectors, protectorStatus{p.Descriptor(), p.Name(), p.Source().String()})
 	}
@@ -168,6 +174,13 @@ func (s *sourceStatus) readImage(v *fs.Volume, elsewhere metadataPlace, present 
 		return errors.Join(append(errs, err)...)
 	}
 	defer m.close()
+	for n := range s.Policies {
+		for _, p := range m.policies {
+			if p.Name() == s.Policies[n].Key {
+				s.Policies[n].Protectors = p.Protectors()
+			}
+		}
+	}
 	for _, p := range m.protectors {
 		s.Protectors = append(s.Protectors, protectorStatus{p.Descriptor(), p.Name(), p.Source().String()})
 	}
@@ -185,7 +198,10 @@ func keyName(p keys.Policy) string {
 func describePolicy(p keys.Policy, unlocked bool) policyStatus {
 	s := policyStatus{
 		Version: p.Version, Contents: p.Contents.String(), Filenames: p.Filenames.String(),
-		Padding: p.Padding(), Flags: []string{}, Key: keyName(p), Unlocked: unlocked,
+		Padding: p.Padding(), Flags: []string{}, Key: keyName(p), Unlocked: unlocked, Protectors: []string{},
+	}
+	if p.Log2DataUnitSize != 0 {
+		s.DataUnit = 1 << p.Log2DataUnitSize
 	}
 	for _, f := range []struct {
 		flag keys.Flags
@@ -232,6 +248,12 @@ func (s *sourceStatus) printText(w io.Writer) error {
 		line("names", "%s, padded to %d bytes", p.Filenames, p.Padding)
 		if len(p.Flags) > 0 {
 			line("flags", "%s", strings.Join(p.Flags, ", "))
+		}
+		if p.DataUnit != 0 {
+			line("data units", "of %d bytes", p.DataUnit)
+		}
+		if s.Kind == "ext4" && len(p.Protectors) > 0 {
+			line("opened by", "%s", strings.Join(p.Protectors, ", "))
 		}
 		for _, dir := range p.Directories {
 			line("directory", "%s", dir)
