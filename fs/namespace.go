@@ -7,6 +7,7 @@ import (
 
 	"encfs/fs/store"
 	"encfs/keys"
+	"encfs/workqueue"
 )
 
 // A DirEntry is an entry of a directory under its plain name.
@@ -81,7 +82,11 @@ func (v *Volume) found(dir *Inode, node store.Node, attr Attr) (*Inode, Attr, er
 // whose names do not decrypt to something that can be a name are left out, unless
 // Options.ShowBad is set, and logged once. Without the key of a directory in a
 // file system the names are no-key names.
-func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
+func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) { return v.readDirUntil(dir, nil) }
+
+// readDirUntil is ReadDir that gives up when cancel is closed, with an error that
+// wraps workqueue.ErrCanceled.
+func (v *Volume) readDirUntil(dir *Inode, cancel <-chan struct{}) ([]DirEntry, error) {
 	n, err := v.naming(dir)
 	if err != nil {
 		return nil, err
@@ -92,6 +97,9 @@ func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
 	}
 	entries := make([]DirEntry, 0, len(stored))
 	for _, e := range stored {
+		if isClosed(cancel) {
+			return nil, workqueue.ErrCanceled
+		}
 		name, err := n.show(e)
 		if err != nil {
 			if e.Err != nil {
