@@ -102,7 +102,7 @@ func benchTar(stdout io.Writer, r tarRequest, plan *tarPlan, format string, c co
 	if err := checkFUSE(false); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), notIgnored(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)...)
 	defer stop()
 	p := r.progress.on(c.err)
 	p.start()

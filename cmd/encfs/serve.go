@@ -122,7 +122,12 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 
 	// From here on, as a process that dies leaves a mount without a server.
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	// nohup(1) asks for SIGHUP to be ignored. For SIGINT a shell does so by itself,
+	// with a command in the background of a script; the mount ends with the script.
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
 	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Partition: o.Partition}
 	control, err := listenControl(o.MountPoint)
