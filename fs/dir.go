@@ -169,7 +169,7 @@ func (f *FS) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirE
 		}
 		// An entry that is gone by now, or cannot be looked at, goes out
 		// without attributes; whoever wants them asks and gets the error.
-		i, a, err := f.v.entry(dir, e)
+		i, a, err := f.v.LookupEntry(dir, e)
 		if err != nil {
 			continue
 		}

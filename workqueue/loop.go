@@ -56,20 +56,31 @@ func (l *Loop) Run(q *Queue, n, perItem int, work time.Duration, cancel <-chan s
 	if q.attrs.Kind == Auto && n > 0 {
 		return l.share(q, n, perItem, work, cancel)
 	}
-	stopped := false
-	for k := 0; k*perItem < n; k++ {
-		if stopped = isClosed(cancel); stopped {
-			break // on an inline queue the items so far have run
-		}
-		w := l.item(k)
-		w.from, w.to = k*perItem, min(n, (k+1)*perItem)
-		l.group.Queue(q, &w.Work)
-	}
+	stopped := l.start(q, n, perItem, cancel)
 	err := l.group.WaitContext(cancel)
 	if err == nil && stopped {
 		err = ErrCanceled
 	}
 	return err
+}
+
+// Start is the first half of Run where the caller has no part in the work, which is
+// so on every queue that is not Auto, and then on that, too: it queues the items,
+// on the CPU that it is called on. Wait, which another goroutine may call, is the
+// second half.
+func (l *Loop) Start(q *Queue, n, perItem int) { l.start(q, n, perItem, nil) }
+
+// start queues the items until cancel is closed, and reports whether it was.
+func (l *Loop) start(q *Queue, n, perItem int, cancel <-chan struct{}) (stopped bool) {
+	for k := 0; k*perItem < n; k++ {
+		if isClosed(cancel) {
+			return true // on an inline queue the items so far have run
+		}
+		w := l.item(k)
+		w.from, w.to = k*perItem, min(n, (k+1)*perItem)
+		l.group.Queue(q, &w.Work)
+	}
+	return false
 }
 
 // isClosed reports whether a channel that nobody sends to is closed.
@@ -81,6 +92,13 @@ func isClosed(c <-chan struct{}) bool {
 		return false
 	}
 }
+
+// StartBy queues an item that may call Start, or not. Wait waits for the item, and for
+// what it has started.
+func (l *Loop) StartBy(q *Queue, w *Work) { l.group.Queue(q, w) }
+
+// Wait returns when all that was started is done, with the error of Run.
+func (l *Loop) Wait() error { return l.group.Wait() }
 
 // item returns the item of a number, which is at most one more than there are.
 func (l *Loop) item(k int) *loopItem {
