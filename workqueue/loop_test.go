@@ -45,6 +45,37 @@ func TestLoop(t *testing.T) {
 	})
 }
 
+// Start queues all units where it is called, and Wait waits for them.
+func TestLoopStart(t *testing.T) {
+	forEachPolicy(t, func(t *testing.T, m *testMachine, a Attrs) {
+		q := m.mustQueue(t, a)
+		defer q.Close()
+		var l Loop
+		var done atomic.Int32
+		l.Init(func(from, to int) { done.Add(int32(to - from)) })
+		for _, n := range []int{0, 1, 16, 17, 100} {
+			done.Store(0)
+			before := q.Stats()
+			l.Start(q, n, 16)
+			if err := l.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			var starter Work // who waits need not be who starts
+			starter.Init(func(*Work) { l.Start(q, n, 16) })
+			l.StartBy(q, &starter)
+			if err := l.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			if got := done.Load(); got != 2*int32(n) {
+				t.Errorf("%d units, twice: %d were worked on", n, got)
+			}
+			if got := q.Stats().Executed - before.Executed; got != 2*uint64((n+15)/16)+1 {
+				t.Errorf("%d units, twice: %d items", n, got)
+			}
+		}
+	})
+}
+
 // Helpers are as many as the queue's situation allows.
 func TestLoopHelpers(t *testing.T) {
 	for _, tt := range []struct {
