@@ -61,33 +61,28 @@ func mannWhitney(a, b []float64) float64 {
 		return math.Erfc(math.Abs(float64(sum-mean)) / math.Sqrt(2*variance))
 	}
 
+	// ways[k][s] is the number of subsets of k ranks whose sum is s.
+	total := n * (n + 1)
+	ways := make([][]float64, na+1)
+	for k := range ways {
+		ways[k] = make([]float64, total+1)
+	}
+	ways[0][0] = 1
+	for i, r := range ranks {
+		for k := min(i+1, na); k > 0; k-- {
+			for s := total; s >= r; s-- {
+				ways[k][s] += ways[k-1][s-r]
+			}
+		}
+	}
 	all, extreme := 0.0, 0.0
-	for s, w := range subsetSums(ranks, na) {
+	for s, w := range ways[na] {
 		all += w
 		if abs(s-mean) >= abs(sum-mean) {
 			extreme += w
 		}
 	}
 	return extreme / all
-}
-
-// subsetSums returns for each sum, from 0, the number of subsets of k ranks, doubled as
-// doubledRanks has them, that have this sum.
-func subsetSums(ranks []int, k int) []float64 {
-	total := len(ranks) * (len(ranks) + 1)
-	ways := make([][]float64, k+1) // by size of the subset
-	for i := range ways {
-		ways[i] = make([]float64, total+1)
-	}
-	ways[0][0] = 1
-	for i, r := range ranks {
-		for size := min(i+1, k); size > 0; size-- {
-			for s := total; s >= r; s-- {
-				ways[size][s] += ways[size-1][s-r]
-			}
-		}
-	}
-	return ways[k]
 }
 
 const exactLimit = 100

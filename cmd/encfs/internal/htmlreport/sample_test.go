@@ -39,7 +39,7 @@ func samplePage() Page {
 	for _, cipher := range []string{noCipher, nullCipher} {
 		for _, jobs := range []int{1, 2, 4} {
 			r := sampleCell("inline", 0.02, jobs)
-			r.Cipher, r.Queue, r.Scope, r.CompletionCPUs = cipher, "none", "", nil
+			r.Cipher, r.Queue, r.Scope = cipher, noQueue, ""
 			p.Tar = append(p.Tar, r)
 		}
 	}

@@ -69,13 +69,28 @@ func groupTar(results []bench.TarResult) []tarGroup {
 	for i := range groups {
 		g := &groups[i]
 		for _, r := range results {
-			if (r.Cipher == noCipher || r.Cipher == nullCipher) && r.Cache == g.of.Cache && slices.Equal(r.CPUs, g.of.CPUs) {
+			if g.refersTo(r) {
 				g.references = addCell(g.references, r)
 			}
 		}
 		g.finish()
 	}
 	return groups
+}
+
+// refersTo reports whether a cell decrypts nothing and is otherwise as those of the group.
+// Where no ciphertext is, it does not matter where that arrives.
+func (g tarGroup) refersTo(r bench.TarResult) bool {
+	switch r.Cipher {
+	case noCipher:
+	case nullCipher:
+		if !slices.Equal(r.CompletionCPUs, g.of.CompletionCPUs) {
+			return false
+		}
+	default:
+		return false
+	}
+	return r.Cache == g.of.Cache && slices.Equal(r.CPUs, g.of.CPUs)
 }
 
 // addCell adds a cell to the series that it belongs to.
@@ -180,17 +195,19 @@ func tarTitle(r bench.TarResult) string {
 		title += " (" + r.Driver + ")"
 	}
 	title += ", " + tarPlace(r)
-	if len(r.CompletionCPUs) > 0 {
-		title += ", ciphertext arriving on CPU " + cpuList(r.CompletionCPUs)
-	}
 	if len(r.Cleared) > 0 {
 		title += ", without " + strings.Join(r.Cleared, ",")
 	}
 	return title
 }
 
+// tarPlace says where and with what cache tars ran.
 func tarPlace(r bench.TarResult) string {
-	return r.Cache + " cache, CPUs " + cpuList(r.CPUs)
+	place := r.Cache + " cache, CPUs " + cpuList(r.CPUs)
+	if len(r.CompletionCPUs) > 0 {
+		place += ", ciphertext arriving on CPU " + cpuList(r.CompletionCPUs)
+	}
+	return place
 }
 
 // speeds returns MB/s, 10^6 bytes in a second: the median, and the range of the runs.

@@ -64,20 +64,20 @@ func gainTable(groups []tarGroup) table {
 				if !ok {
 					continue
 				}
-				auto := bench.EstimateRatio(nil, nil)
+				auto := noSpeedup
 				for _, s := range g.series {
 					if r, there := s.cells[jobs]; there && s.queue == "auto" && s.simulated == simulated {
-						auto = bench.EstimateRatio(bestCell.Seconds, r.Seconds)
+						auto = speedup(r.Seconds, bestCell.Seconds)
 						break
 					}
 				}
 				unbound := g.ratios(simulated, jobs)
 				if len(unbound) == 0 {
-					unbound = []scopeRatio{{"", bench.EstimateRatio(nil, nil)}}
+					unbound = []scopeRatio{{"", noSpeedup}}
 				}
 				for _, u := range unbound {
 					t.add(g.title, simulated, digits(strconv.Itoa(jobs)), words(origin(simulated, u.scope)),
-						digits(number(u.Value)), digits(interval(u.Ratio)),
+						digits(number(u.Value)), digits(interval(u.Speedup)),
 						words(best), digits(number(auto.Value)), digits(interval(auto)))
 				}
 			}
@@ -98,7 +98,7 @@ func origin(simulated bool, scope string) string {
 	return strings.Join(parts, ", ")
 }
 
-func interval(r bench.Ratio) string {
+func interval(r bench.Speedup) string {
 	if math.IsNaN(r.Low) {
 		return missing
 	}
@@ -163,11 +163,11 @@ func cellTable(results []bench.TarResult) table {
 func readTable(results []bench.TarResult) table {
 	t := table{
 		Caption: "READ requests: means of the parts and percentiles of the whole, in µs",
-		Heads:   append(slices.Clone(tarHeads), "lower read", "queue wait", "decrypt without wait", "reply", "p50", "p95", "p99", "counted"),
+		Heads:   append(slices.Clone(tarHeads), "lower read", "queue wait", "decrypt with wait", "reply", "p50", "p95", "p99", "counted"),
 	}
 	for _, r := range results {
 		cells := tarCells(r)
-		for _, part := range timeParts(r.Time) {
+		for _, part := range []float64{r.Time.LowerRead, r.Time.QueueWait, r.Time.Decrypt, r.Time.Reply} {
 			cells = append(cells, digits(number(part)))
 		}
 		requests := uint64(0)

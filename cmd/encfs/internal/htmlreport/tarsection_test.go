@@ -76,7 +76,7 @@ func TestReadTable(t *testing.T) {
 	r.Time = bench.ReadTime{LowerRead: 10, QueueWait: 3, Decrypt: 8, Reply: 1}
 	r.Latency = bench.Latency{P50: 20, P95: 30, P99: 40, Dist: []bench.LatencyBucket{{Us: 10, Count: 1}, {Us: 20, Count: 2}}}
 	root, _ := parsed(t, Page{Tar: []bench.TarResult{r}})
-	want := []string{"measured", "adiantum", "d", "", "bound", "", "1", "0-1", "any", "cold", "10.00", "3.000", "5.000", "1.000", "20.00", "30.00", "40.00", "3"}
+	want := []string{"measured", "adiantum", "d", "", "bound", "", "1", "0-1", "any", "cold", "10.00", "3.000", "8.000", "1.000", "20.00", "30.00", "40.00", "3"}
 	if got := root.tableOf(t, readCaption); len(got) != 1 || !slices.Equal(got[0], want) {
 		t.Errorf("\n got %q\nwant %q", got, want)
 	}
@@ -108,6 +108,61 @@ func TestCumulative(t *testing.T) {
 			}
 			if got := xy(marks); !slices.Equal(got, tt.marks) {
 				t.Errorf("marks: got %v, want %v", got, tt.marks)
+			}
+		})
+	}
+}
+
+func TestTimeParts(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		time bench.ReadTime
+		want [len(timeNames)]float64
+	}{
+		{"nothing", bench.ReadTime{}, [len(timeNames)]float64{}},
+		{"no wait", bench.ReadTime{LowerRead: 4, Decrypt: 3, Reply: 2}, [...]float64{4, 0, 3, 2}},
+		{"wait", bench.ReadTime{LowerRead: 4, QueueWait: 1, Decrypt: 3, Reply: 2}, [...]float64{4, 1, 2, 2}},
+		{"wait meanwhile", bench.ReadTime{LowerRead: 4, QueueWait: 9, Decrypt: 3, Reply: 2}, [...]float64{4, 3, 0, 2}},
+	} {
+		if got := timeParts(tt.time); got != tt.want {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// What decrypts nothing stands beside what does under the same conditions.
+func TestReferences(t *testing.T) {
+	group := timed("bound", "", 1, 1)
+	group.CompletionCPUs = []int{0}
+	reference := func(change func(r *bench.TarResult)) bench.TarResult {
+		r := timed("inline", "", 1, 1)
+		r.Cipher, r.CompletionCPUs = nullCipher, []int{0}
+		change(&r)
+		return r
+	}
+	for _, tt := range []struct {
+		name string
+		cell bench.TarResult
+		want string // name in the legend
+	}{
+		{"mount", reference(func(*bench.TarResult) {}), "mount without decryption, inline"},
+		{"lower tree", reference(func(r *bench.TarResult) { r.Cipher, r.CompletionCPUs = noCipher, nil }), "lower tree, no mount"},
+		{"arriving elsewhere", reference(func(r *bench.TarResult) { r.CompletionCPUs = nil }), ""},
+		{"other cache", reference(func(r *bench.TarResult) { r.Cache = "warm" }), ""},
+		{"other CPUs", reference(func(r *bench.TarResult) { r.CPUs = []int{0} }), ""},
+		{"simulated", reference(func(r *bench.TarResult) { r.Simulated = true }), "mount without decryption, inline (simulated)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			groups := groupTar([]bench.TarResult{tt.cell, group})
+			if len(groups) != 1 {
+				t.Fatalf("got %d groups", len(groups))
+			}
+			got := ""
+			for _, s := range groups[0].references {
+				got += s.name
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -46,23 +46,36 @@ func (g tarGroup) ratioFigure() (figure, bool) {
 
 // ratio returns how much faster an unbound queue is than the bound one with as many
 // jobs, and false if there is no such queue.
-func (g tarGroup) ratio(unbound tarSeries, jobs int) (bench.Ratio, bool) {
+func (g tarGroup) ratio(unbound tarSeries, jobs int) (bench.Speedup, bool) {
 	u, ok := unbound.cells[jobs]
 	if !ok {
-		return bench.Ratio{}, false
+		return noSpeedup, false
 	}
 	for _, s := range g.series {
 		if b, ok := s.cells[jobs]; ok && s.queue == "bound" && s.simulated == unbound.simulated {
-			return bench.EstimateRatio(b.Seconds, u.Seconds), true
+			return speedup(u.Seconds, b.Seconds), true
 		}
 	}
-	return bench.Ratio{}, false
+	return noSpeedup, false
+}
+
+// noSpeedup stands for one that cannot be told.
+var noSpeedup = bench.Speedup{Value: math.NaN(), Low: math.NaN(), High: math.NaN()}
+
+// speedup returns how many times as fast as b something is that took the times a. There
+// is none of no times, nor of times that are none.
+func speedup(a, b []float64) bench.Speedup {
+	isNone := func(seconds float64) bool { return !(seconds > 0) || math.IsInf(seconds, 0) }
+	if len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, isNone) || slices.ContainsFunc(b, isNone) {
+		return noSpeedup
+	}
+	return bench.NewSpeedup(a, b)
 }
 
 // A scopeRatio is a ratio of an unbound queue of a scope.
 type scopeRatio struct {
 	scope string
-	bench.Ratio
+	bench.Speedup
 }
 
 // ratios returns those of all unbound queues to the bound one.

@@ -13,9 +13,11 @@ var timeNames = [...]string{"lower read", "queue wait", "decrypt", "reply"}
 
 var timeInks = [len(timeNames)]ink{inkSky, inkVermillion, inkBlue, inkGrey}
 
-// timeParts returns parts that add up to the whole: the wait is none of decryption's.
+// timeParts returns parts that add up to the whole: the wait is none of decryption's. Of
+// work items that wait while others are decrypted it has what fits into that time.
 func timeParts(t bench.ReadTime) [len(timeNames)]float64 {
-	return [...]float64{t.LowerRead, t.QueueWait, max(0, t.Decrypt-t.QueueWait), t.Reply}
+	wait := min(t.QueueWait, t.Decrypt)
+	return [...]float64{t.LowerRead, wait, t.Decrypt - wait, t.Reply}
 }
 
 // timeFigure has where the time of a READ request goes, a bar for each queue and number
