@@ -85,15 +85,22 @@ func (r *reading) decrypt(from, to int) {
 // decrypted in dst itself where that has room for whole data units. It allocates
 // nothing once its pools are warm.
 func (v *Volume) ReadAt(i *Inode, dst []byte, off int64) (int, error) {
-	n, err := v.readAt(i, dst, off)
+	return v.readUntil(i, dst, off, nil)
+}
+
+// readUntil is ReadAt that gives up when cancel is closed, with an error that wraps
+// workqueue.ErrCanceled. What dst holds is undefined then, but nobody writes to it any
+// more.
+func (v *Volume) readUntil(i *Inode, dst []byte, off int64, cancel <-chan struct{}) (int, error) {
+	n, err := v.readAt(i, dst, off, cancel)
 	if v.opts.Shared && errors.Is(err, io.ErrUnexpectedEOF) {
 		// Others have cut the file since its size was looked at.
-		n, err = v.readAt(i, dst, off)
+		n, err = v.readAt(i, dst, off, cancel)
 	}
 	return n, err
 }
 
-func (v *Volume) readAt(i *Inode, dst []byte, off int64) (int, error) {
+func (v *Volume) readAt(i *Inode, dst []byte, off int64, cancel <-chan struct{}) (int, error) {
 	if off < 0 {
 		return 0, syscall.EINVAL
 	}
@@ -117,14 +124,14 @@ func (v *Volume) readAt(i *Inode, dst []byte, off int64) (int, error) {
 	defer readings.Put(r)
 	whole := s.units * i.unitSize
 	if s.skip == 0 && whole <= len(dst) {
-		return n, v.readUnits(r, i, dst[:whole], s)
+		return n, v.readUnits(r, i, dst[:whole], s, cancel)
 	}
 	if cap(r.buf) < whole {
 		r.buf = make([]byte, whole)
 	}
 	buf := r.buf[:whole]
 	defer clear(buf)
-	if err := v.readUnits(r, i, buf, s); err != nil {
+	if err := v.readUnits(r, i, buf, s, cancel); err != nil {
 		return 0, err
 	}
 	return copy(dst[:n], buf[s.skip:]), nil
@@ -143,7 +150,12 @@ func (v *Volume) refresh(i *Inode) error {
 // readUnits reads the data units of a span into buf and decrypts them there,
 // unless the file is not encrypted, with zeros where they are holes. i.mu is held
 // for reading.
-func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
+//
+// Reading from the store is one system call, or a few, and is not interrupted.
+func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span, cancel <-chan struct{}) error {
+	if isClosed(cancel) {
+		return workqueue.ErrCanceled
+	}
 	if cap(r.holes) < s.units {
 		r.holes = make([]bool, s.units)
 	}
@@ -168,7 +180,7 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 		r.decrypt(0, r.units)
 	default:
 		pages := time.Duration(r.full * i.unitSize / unitSize) // unitTime is that of a cipher directory's data unit
-		err = r.loop.Run(v.opts.Queue, r.units, r.perItem(), pages*max(0, i.unitTime-moveTime))
+		err = r.loop.Run(v.opts.Queue, r.units, r.perItem(), pages*max(0, i.unitTime-moveTime), cancel)
 	}
 	watch.lap(decrypted)
 	return err

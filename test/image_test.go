@@ -61,6 +61,64 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// TestCasefold finds what is in casefolded directories of a mount under other
+// spellings, in whatever order, also directories, of which the kernel knows one name
+// at a time. A listing has the names as they are stored.
+func TestCasefold(t *testing.T) {
+	needFUSE(t)
+	f := ext4test.Get("casefold")
+	m := f.Manifest(t)
+	dir := tempDir(t)
+	img, mnt, key := filepath.Join(dir, "image"), filepath.Join(dir, "mnt"), filepath.Join(dir, "key")
+	for name, contents := range map[string][]byte{img: f.Image(t), key: []byte(m.Keys[0].RawHex)} {
+		if err := os.WriteFile(name, contents, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(mnt, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	encfs(t, "mount", "--log", filepath.Join(dir, "log"), "--key-file", key, img, mnt)
+	defer encfs(t, "umount", mnt)
+	ino := func(path string) uint64 {
+		var st unix.Stat_t
+		if err := unix.Lstat(filepath.Join(mnt, path), &st); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		return st.Ino
+	}
+	for _, tt := range []struct{ path, other string }{
+		{"cf-clear/Sub/Inner", "cf-clear/SUB/INNER"},
+		{"cf-clear/UPPER", "cf-clear/upper"},
+		{"cf-clear/Sub", "cf-clear/sUB"},
+		{"secret/cf/Many/Item-0187", "secret/cf/mANY/iTEM-0187"},
+		{"secret/cf/straße", "secret/cf/STRASSE"},
+		{"secret/cf/Été", "secret/cf/e\u0301TE\u0301"},
+	} {
+		for range 2 {
+			if a, b := ino(tt.path), ino(tt.other); a != b {
+				t.Errorf("%s is inode %d, %s is %d", tt.path, a, tt.other, b)
+			}
+		}
+	}
+	for range 2 { // from the kernel's memory the second time
+		for _, path := range []string{"cf-clear/none", "cf-clear/NONE", "SECRET", "secret/plain-case/STRASSE"} {
+			if _, err := os.Lstat(filepath.Join(mnt, path)); !errors.Is(err, unix.ENOENT) {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	entries, err := os.ReadDir(filepath.Join(mnt, "cf-clear"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Name() == "SUB" || e.Name() == "sUB" || e.Name() == "upper" {
+			t.Errorf("%s is listed", e.Name())
+		}
+	}
+}
+
 // imageKeys returns the arguments that give the keys of an image.
 func imageKeys(m *ext4test.Manifest, write func(name, contents string) string) []string {
 	var args []string

@@ -30,7 +30,9 @@ var layers = []layer{
 	{"fs/store/...", []string{"fs/store/..."}},
 	{"fs/dirstore/...", []string{"fs/store", "fs/dirstore/..."}}, // a store never sees a key
 	{"fs/ext4/...", []string{"fs/store", "fs/ext4/..."}},
-	{"fs", []string{"fs/store", "decrypt", "keys", "cpufeat", "workqueue", "histogram"}},
+	{"fs/disk/...", []string{"fs/disk/..."}},
+	{"fs/casefold", nil},
+	{"fs", []string{"fs/store", "fs/casefold", "decrypt", "keys", "cpufeat", "workqueue", "histogram"}},
 	{"cmd/...", []string{"..."}},
 	{"test/...", []string{"..."}},
 }

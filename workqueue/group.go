@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// ErrCanceled means that not all items of a group ran, as the caller of
-// [Group.WaitContext] no longer wanted them.
+// ErrCanceled means that not all items of a group ran, or not all units of a Loop
+// were worked on, as the caller of [Group.WaitContext] or [Loop.Run] no longer
+// wanted them.
 var ErrCanceled = errors.New("workqueue: canceled")
 
 // A Group is a number of items that are waited for together: the goroutine

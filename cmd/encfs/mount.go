@@ -135,6 +135,9 @@ func (o *serveOrder) prepare(r mountRequest, c console) (masterKeys, error) {
 	if isImage {
 		return o.prepareImage(r, c)
 	}
+	if err := r.keys.images.checkDirectory(); err != nil {
+		return nil, err
+	}
 	st, err := openStore(o.Source, dirstore.Options{ReadOnly: o.ReadOnly, Shared: o.Shared})
 	if err != nil {
 		return nil, err
@@ -169,11 +172,12 @@ func (o *serveOrder) prepare(r mountRequest, c console) (masterKeys, error) {
 
 // prepareImage is prepare for an image.
 func (o *serveOrder) prepareImage(r mountRequest, c console) (masterKeys, error) {
-	o.ReadOnly, o.Shared, o.Force = true, false, r.keys.force
+	o.ReadOnly, o.Shared = true, false
+	o.Partition, o.Force = int(r.keys.images.partition), r.keys.images.force
 	if _, err := o.Pipeline.Drivers.table(nil); err != nil {
 		return nil, err
 	}
-	v, err := openImageVolume(o.Source, new(keys.Keyring), o.Force, fs.Options{})
+	v, err := openImageVolume(o.image(), new(keys.Keyring), fs.Options{})
 	if err != nil {
 		return nil, err
 	}

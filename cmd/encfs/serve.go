@@ -124,7 +124,7 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options}
+	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Partition: o.Partition}
 	control, err := listenControl(o.MountPoint)
 	if err != nil {
 		log.Warn("no socket for encfs stats", "error", err)
@@ -186,9 +186,9 @@ func (o *serveOrder) open(mks masterKeys, opts fs.Options) (*fs.Volume, error) {
 		mks.close()
 		return nil, err
 	case isImage:
-		return openImageVolume(o.Source, mks.ring(), o.Force, opts)
+		return openImageVolume(o.image(), mks.ring(), opts)
 	}
-	return openVolume(o.Source, mks[0], true, opts)
+	return openVolume(o.Source, mks[0], mustLock, opts)
 }
 
 // statsJSON returns the counters of a volume as the control socket tells them.
