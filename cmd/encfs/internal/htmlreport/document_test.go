@@ -142,6 +142,20 @@ func checkDocument(t *testing.T, root *element, text string) {
 			}
 		}
 	}
+	for _, label := range root.all("text") {
+		if label.attributes["textLength"] == "" || strings.Contains(label.text, "\x01") {
+			t.Errorf("label %q has no width", label.text)
+		}
+	}
+	for _, entry := range root.all("li") {
+		dashed := false
+		for _, line := range entry.all("path") {
+			dashed = dashed || strings.Contains(line.attributes["style"], "stroke-dasharray")
+		}
+		if simulated := strings.Contains(entry.text, "simulated"); simulated != dashed {
+			t.Errorf("%q in a legend has dashes: %v", strings.TrimSpace(entry.text), dashed)
+		}
+	}
 	for _, table := range root.all("table") {
 		heads := len(table.all("thead")[0].all("th"))
 		for i, r := range table.all("tbody")[0].all("tr") {

@@ -231,6 +231,7 @@ func TestPageReplacesControls(t *testing.T) {
 		p.Cipher[i].Driver = controls
 	}
 	root, text := parsed(t, p)
+	checkDocument(t, root, text)
 	if want := "a\ufffdb\ufffdc\ufffd[31md\ufffde\ufffdf\ufffdg\ufffdh\ufffd"; root.all("h1")[0].text != want {
 		t.Errorf("got %q, want %q", root.all("h1")[0].text, want)
 	}
