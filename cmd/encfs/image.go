@@ -139,12 +139,13 @@ type encryptedTree struct {
 }
 
 // encryptedTrees calls f for the tops of what is encrypted in an image until it
-// returns false. It goes through all directories that are not encrypted, and
-// returns what cannot be read of them.
-func encryptedTrees(v *fs.Volume, f func(encryptedTree) bool) error {
+// returns false. It goes through the directories that are not encrypted, those near
+// the root first, all or at most some number of them, and returns what cannot be
+// read of them.
+func encryptedTrees(v *fs.Volume, limit int, f func(encryptedTree) bool) error {
 	var errs []error
 	queue := []string{"/"}
-	for len(queue) > 0 {
+	for seen := 0; len(queue) > 0 && seen < limit; seen++ {
 		dir := queue[0]
 		queue = queue[1:]
 		i, a, err := v.Walk(dir)

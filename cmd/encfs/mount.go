@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -188,7 +189,14 @@ func (o *serveOrder) prepareImage(r mountRequest, c console) (masterKeys, error)
 	if err := checkFUSE(o.AllowOther); err != nil {
 		return nil, err
 	}
-	return r.keys.unlockImage(r.source, v, c)
+	mks, err := r.keys.unlockImage(r.source, v, c)
+	if err != nil || r.keys.locked {
+		return mks, err
+	}
+	if missing := mks.missing(v); len(missing) > 0 {
+		c.notef("no key for %s: what has it is shown with encrypted names, and its files cannot be opened", strings.Join(missing, ", "))
+	}
+	return mks, nil
 }
 
 // startServer starts a process that serves the mount, in a session of its own so
