@@ -8,6 +8,7 @@ import (
 
 	"encfs/fs/store"
 	"encfs/keys"
+	"encfs/workqueue"
 )
 
 // A DirEntry is an entry of a directory under its plain name.
@@ -32,6 +33,9 @@ func (v *Volume) Lookup(dir *Inode, name string) (*Inode, Attr, error) {
 	ct, err := n.seal(name)
 	if err != nil {
 		return nil, Attr{}, err
+	}
+	if n.cases != store.CaseSensitive {
+		return v.lookupFolded(dir, n, name, ct)
 	}
 	i, a, err := v.lookup(dir, ct)
 	if lower, ok := v.badName(name, err); ok {
@@ -83,8 +87,12 @@ func (v *Volume) found(dir *Inode, node store.Node, attr Attr) (*Inode, Attr, er
 // whose names do not decrypt to something that can be a name are left out, unless
 // Options.ShowBad is set, and logged once. Without the key of a directory in a
 // file system the names are no-key names.
-func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
-	entries, bad, err := v.ReadDirAll(dir)
+func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) { return v.readDirUntil(dir, nil) }
+
+// readDirUntil is ReadDir that gives up when cancel is closed, with an error that
+// wraps workqueue.ErrCanceled.
+func (v *Volume) readDirUntil(dir *Inode, cancel <-chan struct{}) ([]DirEntry, error) {
+	entries, bad, err := v.readDirAll(dir, cancel)
 	for _, err := range bad {
 		v.report(err) // the store has said the others
 	}
@@ -94,6 +102,10 @@ func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
 // ReadDirAll is ReadDir, and says in bad what is wrong with each entry whose name
 // cannot be shown, instead of logging it.
 func (v *Volume) ReadDirAll(dir *Inode) (entries []DirEntry, bad []error, err error) {
+	return v.readDirAll(dir, nil)
+}
+
+func (v *Volume) readDirAll(dir *Inode, cancel <-chan struct{}) (entries []DirEntry, bad []error, err error) {
 	n, err := v.naming(dir)
 	if err != nil {
 		return nil, nil, err
@@ -104,6 +116,9 @@ func (v *Volume) ReadDirAll(dir *Inode) (entries []DirEntry, bad []error, err er
 	}
 	entries = make([]DirEntry, 0, len(stored))
 	for _, e := range stored {
+		if isClosed(cancel) {
+			return nil, nil, workqueue.ErrCanceled
+		}
 		name, err := n.show(e)
 		if err != nil {
 			lower := join(dir.node.String(), e.Lower)

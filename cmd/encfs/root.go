@@ -62,6 +62,7 @@ func newRootCommand() *cobra.Command {
 		newBenchCommand(),
 		newVersionCommand(),
 		newServeCommand(),
+		newTarJobCommand(),
 	)
 	return root
 }
