@@ -72,6 +72,9 @@ func lockStore(st *dirstore.Store, source string, shared bool) error {
 	}
 	err := lockWithin(st, shared, patience)
 	if errors.Is(err, unix.EWOULDBLOCK) {
+		if at == "" {
+			at = ", or being extracted"
+		}
 		return failf(exitBusy, "unmount it there, or mount with --shared in both places", "%s is mounted already%s", source, at)
 	}
 	return err
