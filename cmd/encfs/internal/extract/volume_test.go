@@ -36,6 +36,7 @@ func newVolume(t testing.TB) *fs.Volume {
 		Flags: keys.FlagPad32, Log2DataUnitSize: 12, Identifier: k.Identifier(),
 	}}
 	dir := t.TempDir()
+	writable(t, dir)
 	auth := fs.NewHeaderAuthenticator(k)
 	if err := dirstore.Create(dir, ctx.Marshal(), auth); err != nil {
 		t.Fatal(err)
@@ -213,7 +214,11 @@ func buildTree(t testing.TB, v *fs.Volume) {
 	b.xattr("/a/size-1", "user.two", string(random(200)))
 	mode := func(m uint32) *uint32 { return &m }
 	b.set("/a/size-1", store.SetAttr{Mode: mode(0o444)})
-	b.set("/a/size-0", store.SetAttr{Mode: mode(0)})
+	unreadable := uint32(0)
+	if os.Geteuid() != 0 {
+		unreadable = 0o400 // so that the test can read it
+	}
+	b.set("/a/size-0", store.SetAttr{Mode: &unreadable})
 	b.set("/a/size-15", store.SetAttr{Mode: mode(0o4711)})
 	b.set("/a/size-16", store.SetAttr{Mode: mode(0o2755)})
 	b.set("/a/empty", store.SetAttr{Mode: mode(0o1777)})
