@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -243,9 +244,8 @@ func (r *run) over(err error) bool {
 
 // ends reports whether there is no point in going on after the error.
 func (e *CopyError) ends() bool {
-	switch e.Op {
-	case opOwner, opMode, opTimes, opAttribute: // ENOSPC: that it is too large for the file system
-		return false
+	if strings.HasPrefix(e.Op, opAttribute) {
+		return false // ENOSPC: it is too large for the file system
 	}
 	return e.Err == unix.ENOSPC || e.Err == unix.EDQUOT || e.Err == unix.EROFS
 }

@@ -81,7 +81,7 @@ func timespec(t time.Time) unix.Timespec {
 	return unix.Timespec{Sec: t.Unix(), Nsec: int64(t.Nanosecond())}
 }
 
-// What CopyError.Op begins with where metadata could not be kept.
+// What CopyError.Op is, or begins with, where metadata could not be kept.
 const (
 	opOwner     = "owner"
 	opMode      = "mode"
@@ -180,7 +180,7 @@ func (r *run) setXattrs(m made, i *fs.Inode) (lostACL []byte, errs []error) {
 		case name == accessACL:
 			lostACL = value
 		}
-		errs = append(errs, &CopyError{opAttribute, fmt.Errorf("%q: %w", name, err)})
+		errs = append(errs, &CopyError{fmt.Sprintf("%s %q", opAttribute, name), err})
 	}
 	return lostACL, errs
 }
