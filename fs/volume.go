@@ -66,6 +66,7 @@ type Volume struct {
 	root   *Inode
 
 	reported reporter
+	folded   foldedNames
 	speeds   speedometer
 	counters *counters
 
@@ -294,6 +295,11 @@ func (v *Volume) naming(dir *Inode) (*naming, error) {
 	n, err := v.newNaming(dir.node, raw)
 	if err != nil {
 		return nil, v.report(err)
+	}
+	if v.system != nil {
+		if n.cases, err = v.system.Case(dir.node); err != nil {
+			return nil, v.report(err)
+		}
 	}
 	dir.naming.Store(n)
 	return n, nil
