@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +14,12 @@ import (
 	"encfs/fs/ext4"
 )
 
-// cryptsetupHint is what to do about a LUKS volume.
-const cryptsetupHint = "open it with cryptsetup first, and give the device that this makes"
+// openers say what to do about that which has a file system behind something else.
+var openers = map[string]string{
+	disk.LUKS: "open it with cryptsetup first, and give the device that this makes",
+	disk.LVM:  "activate its volume group with vgchange first, and give the device of a volume",
+	disk.RAID: "assemble it with mdadm first, and give the device that this makes",
+}
 
 // imageFlags are the flags that say how to open an image or device.
 type imageFlags struct {
@@ -61,8 +66,8 @@ func (s imageSource) fileSystem(d io.ReaderAt, size int64, log *slog.Logger) (*i
 		return nil, usagef("--partition: %s is not a disk with partitions", s.path)
 	}
 	if _, ok := ext4.ReadLabel(whole); !ok {
-		if found := disk.Identify(whole); found == disk.LUKS {
-			return nil, failf(exitSource, cryptsetupHint, "source %s is %s", s.path, found)
+		if found := disk.Identify(whole); openers[found] != "" {
+			return nil, failf(exitSource, openers[found], "source %s is %s", s.path, found)
 		} else if found != "" {
 			return nil, failf(exitSource, sourceHint, "source %s is not recognised: it looks like %s", s.path, found)
 		}
@@ -110,7 +115,7 @@ func (s imageSource) choose(partitions []diskPartition) (diskPartition, error) {
 			if p.isExt4 {
 				return p, nil
 			}
-			return p, failf(exitSource, p.hint(), "source %s: %s", s.path, p)
+			return p, failf(exitSource, openers[p.found], "source %s: %s", s.path, p)
 		}
 		if p.isExt4 {
 			ext = append(ext, p)
@@ -127,9 +132,7 @@ func (s imageSource) choose(partitions []diskPartition) (diskPartition, error) {
 	}
 	hint := ""
 	for _, p := range partitions {
-		if hint == "" {
-			hint = p.hint()
-		}
+		hint = cmp.Or(hint, openers[p.found])
 	}
 	return diskPartition{}, failf(exitSource, hint, "source %s has no partition with ext4: %s", s.path, describePartitions(partitions))
 }
@@ -161,14 +164,6 @@ func (p diskPartition) details() string {
 		details += fmt.Sprintf(", UUID %x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 	}
 	return details
-}
-
-// hint returns what to do about a partition that is not ext4, "" if nothing is known.
-func (p diskPartition) hint() string {
-	if p.found == disk.LUKS {
-		return cryptsetupHint
-	}
-	return ""
 }
 
 // describedMax is how many partitions a message describes.
