@@ -112,11 +112,9 @@ func openImageVolume(src imageSource, ring *keys.Keyring, o fs.Options) (*fs.Vol
 	return v, nil
 }
 
-// openImageForReading is openForReading for an image.
-func openImageForReading(source string, k *keyFlags, drivers driverOptions, c console) (*fs.Volume, error) {
-	log := foregroundLog(c.err)
-	table, err := drivers.table(log)
-	if err != nil {
+// openImageForReading is openToRead for an image.
+func openImageForReading(source string, k *keyFlags, drivers driverOptions, o fs.Options, c console) (v *fs.Volume, err error) {
+	if o.Drivers, err = drivers.table(o.Log); err != nil {
 		return nil, err
 	}
 	src := k.images.source(source)
@@ -129,9 +127,7 @@ func openImageForReading(source string, k *keyFlags, drivers driverOptions, c co
 	if err != nil {
 		return nil, err
 	}
-	return openImageVolume(src, mks.ring(), fs.Options{
-		Drivers: table, Log: log,
-	})
+	return openImageVolume(src, mks.ring(), o)
 }
 
 // An encryptedTree is a directory of an image that is encrypted in one that is not:

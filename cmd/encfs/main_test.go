@@ -5,14 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	seekable "github.com/SaveTheRbtz/zstd-seekable-format-go/pkg"
 	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 
 	"encfs/cpufeat"
 	"encfs/decrypt"
@@ -28,10 +31,29 @@ func TestMain(m *testing.M) {
 			os.Args = append([]string{"encfs", "init", "--argon2-time", "1", "--argon2-memory", "64KiB", "--argon2-parallelism", "1"}, os.Args[1:]...)
 			main()
 		},
+		"await": await,
+		"notignored": func() {
+			fmt.Println(notIgnored(unix.SIGINT, unix.SIGHUP, unix.SIGTSTP, unix.SIGCONT))
+		},
 	})
 }
 
+// await is a command for scripts. It runs its argument, as sh does, until that succeeds,
+// and fails after a minute, which is not how long anything takes.
+func await() {
+	var said []byte
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		var err error
+		if said, err = exec.Command("sh", "-c", os.Args[1]).CombinedOutput(); err == nil {
+			return
+		}
+	}
+	fmt.Fprintf(os.Stderr, "await: never came true: %s\n%s", os.Args[1], said)
+	os.Exit(1)
+}
+
 func TestScripts(t *testing.T) {
+	withDefaultSignals(t)
 	images := t.TempDir()
 	for _, name := range []string{"v2-pad16-1k", "multi", "no-encryption", "dirty-fast-commit", "tool-two-protectors", "tool-v1", "tool-linked", "tool-linked-home"} {
 		writeImage(t, images, ext4test.Get(name))
