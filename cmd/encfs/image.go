@@ -18,6 +18,7 @@ type imageSource struct {
 	path      string
 	partition int  // of a disk with partitions; 0 is the only one with ext4
 	force     bool // even if others may change it meanwhile
+	known     bool // it has been open before: what is odd about it has been said
 }
 
 // openImage opens the file system in a file or block device, which is only read.
@@ -117,7 +118,7 @@ func openImageForReading(source string, k *keyFlags, drivers driverOptions, o fs
 		return nil, err
 	}
 	src := k.images.source(source)
-	locked, err := openImageVolume(src, new(keys.Keyring), fs.Options{})
+	locked, err := openImageVolume(src, new(keys.Keyring), fs.Options{Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -126,5 +127,6 @@ func openImageForReading(source string, k *keyFlags, drivers driverOptions, o fs
 	if err != nil {
 		return nil, err
 	}
+	src.known = true
 	return openImageVolume(src, mks.ring(), o)
 }
