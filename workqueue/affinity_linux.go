@@ -11,10 +11,10 @@ import (
 
 // hostMachine returns the machine that the process runs on, with the CPUs of
 // its affinity mask: that of its main thread, which no worker ever changes.
-func hostMachine() (machine, error) {
+func hostMachine() (Machine, error) {
 	set := unix.NewCPUSet(maxCPUs)
 	if err := unix.SchedGetaffinityDynamic(unix.Getpid(), set); err != nil {
-		return machine{}, fmt.Errorf("sched_getaffinity: %w", err)
+		return Machine{}, fmt.Errorf("sched_getaffinity: %w", err)
 	}
 	var cpus []int
 	for cpu := range maxCPUs {
@@ -22,13 +22,17 @@ func hostMachine() (machine, error) {
 			cpus = append(cpus, cpu)
 		}
 	}
-	return machine{
-		topology:    readTopology(os.DirFS("/sys"), cpus),
-		currentCPU:  currentCPU,
-		startThread: startThread,
-		pin:         pin,
-		renice:      renice,
-		handOver:    measureHandOver,
+	return Machine{
+		Topology:    readTopology(os.DirFS("/sys"), cpus),
+		CurrentCPU:  currentCPU,
+		Now:         stopwatch(),
+		Start:       startGoroutine,
+		StartThread: startThread,
+		Pin:         pin,
+		Renice:      renice,
+		NewSleeper:  newSleeper,
+		LeaveNext:   leaveNext,
+		HandOver:    measureHandOver,
 	}, nil
 }
 

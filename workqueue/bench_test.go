@@ -54,6 +54,6 @@ func BenchmarkCurrentCPU(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		m.currentCPU()
+		m.CurrentCPU()
 	}
 }

@@ -94,7 +94,7 @@ func (l *Loop) share(q *Queue, n int, work time.Duration) error {
 		w.from, w.to = 0, 0
 		l.group.Queue(q, &w.Work)
 	}
-	leaveNext()
+	q.machine.LeaveNext()
 	err := l.attempt(l.takeSteps)
 	l.group.takeBack()
 	if failure := l.group.Wait(); err == nil {
@@ -111,7 +111,7 @@ const runsOnCPU = 16
 // count counts what the caller does as an item.
 func (l *Loop) count(q *Queue) {
 	if l.runs%runsOnCPU == 0 {
-		l.cpu = q.machine.currentCPU()
+		l.cpu = q.machine.CurrentCPU()
 	}
 	l.runs++
 	n := q.counter(l.cpu)
