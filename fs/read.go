@@ -45,6 +45,11 @@ type reading struct {
 	data     []byte
 	first    uint64 // number of the first data unit in data
 	unitSize int    // in bytes
+	units    int    // in data, of which the last may be a part
+	full     int    // of these, that are no holes
+	started  bool   // items for them are queued
+
+	arrival arrival // where ciphertext arrives on certain CPUs
 }
 
 var readings = sync.Pool{New: func() any { return newReading() }}
@@ -52,6 +57,7 @@ var readings = sync.Pool{New: func() any { return newReading() }}
 func newReading() *reading {
 	r := new(reading)
 	r.loop.Init(r.decrypt)
+	r.arrival.Init(r.arrive)
 	return r
 }
 
@@ -143,30 +149,50 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 	}
 	r.holes = r.holes[:s.units]
 	watch := v.counters.startRead()
-	n, err := i.file.ReadUnits(buf, uint64(s.first), r.holes)
+	var err error
+	if m := v.opts.Measure; m != nil && m.Completion != nil {
+		err = v.complete(r, i, buf, s)
+	} else {
+		err = r.fetch(i, buf, s)
+	}
+	defer func() { r.data, r.contents, r.started = nil, nil, false }()
 	if err != nil {
 		return v.report(err)
 	}
 	watch.lap(lowerRead)
-	r.data, r.first, r.contents, r.unitSize = buf[:n], uint64(s.first), i.contents, i.unitSize
-	defer func() { r.data, r.contents = nil, nil }()
-	units := (n + i.unitSize - 1) / i.unitSize
-	if i.contents == nil {
-		r.decrypt(0, units)
+	switch {
+	case r.contents == nil:
+		r.decrypt(0, r.units)
 		return nil
-	}
-	full := 0
-	for _, hole := range r.holes[:units] {
-		if !hole {
-			full++
-		}
-	}
-	if full == 0 || v.opts.Queue == nil {
-		r.decrypt(0, units)
-	} else {
-		pages := time.Duration(full * i.unitSize / unitSize) // unitTime is that of a cipher directory's data unit
-		err = r.loop.Run(v.opts.Queue, units, max(itemSize/i.unitSize, 1), pages*max(0, i.unitTime-moveTime))
+	case r.started:
+		err = r.loop.Wait()
+	case r.full == 0 || v.opts.Queue == nil:
+		r.decrypt(0, r.units)
+	default:
+		pages := time.Duration(r.full * i.unitSize / unitSize) // unitTime is that of a cipher directory's data unit
+		err = r.loop.Run(v.opts.Queue, r.units, r.perItem(), pages*max(0, i.unitTime-moveTime))
 	}
 	watch.lap(decrypted)
 	return err
 }
+
+// fetch reads the data units of a span into buf, and notes what there is to
+// decrypt. i.mu is held for reading.
+func (r *reading) fetch(i *Inode, buf []byte, s span) error {
+	n, err := i.file.ReadUnits(buf, uint64(s.first), r.holes)
+	if err != nil {
+		return err
+	}
+	r.data, r.first, r.contents, r.unitSize = buf[:n], uint64(s.first), i.contents, i.unitSize
+	r.units = (n + i.unitSize - 1) / i.unitSize
+	r.full = 0
+	for _, hole := range r.holes[:r.units] {
+		if !hole {
+			r.full++
+		}
+	}
+	return nil
+}
+
+// perItem returns how many data units make a work item.
+func (r *reading) perItem() int { return max(itemSize/r.unitSize, 1) }

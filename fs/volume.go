@@ -42,6 +42,7 @@ type Options struct {
 	Shared   bool             // others change the store too: nothing is remembered
 	ShowBad  bool             // show entries whose name does not decode, removable, under their lower name
 	Log      *slog.Logger     // nil: nowhere
+	Measure  *Measurement     // nil, except in benchmarks
 }
 
 // Attr holds the attributes of an inode. The size of a symbolic link is the
@@ -132,6 +133,11 @@ func (v *Volume) openTree() error {
 	}
 	if v.driver, err = o.Drivers.Lookup(v.policy.Contents.Algorithm()); err != nil {
 		return err
+	}
+	if o.Measure != nil && o.Measure.Contents != nil {
+		if err := v.measured(*o.Measure.Contents); err != nil {
+			return err
+		}
 	}
 	if v.attrs, err = newXattrCipher(mk, v.policy.Padding(), o.Drivers); err != nil {
 		return err

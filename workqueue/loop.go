@@ -51,13 +51,24 @@ func (l *Loop) Run(q *Queue, n, perItem int, work time.Duration) error {
 	if q.attrs.Kind == Auto && n > 0 {
 		return l.share(q, n, work)
 	}
+	l.Start(q, n, perItem)
+	return l.Wait()
+}
+
+// Start is the first half of Run where the caller has no part in the work, which is
+// so on every queue that is not Auto, and then on that, too: it queues the items,
+// on the CPU that it is called on. Wait, which another goroutine may call, is the
+// second half.
+func (l *Loop) Start(q *Queue, n, perItem int) {
 	for k := 0; k*perItem < n; k++ {
 		w := l.item(k)
 		w.from, w.to = k*perItem, min(n, (k+1)*perItem)
 		l.group.Queue(q, &w.Work)
 	}
-	return l.group.Wait()
 }
+
+// Wait returns when all units of the last Start are done, with the error of Run.
+func (l *Loop) Wait() error { return l.group.Wait() }
 
 // item returns the item of a number, which is at most one more than there are.
 func (l *Loop) item(k int) *loopItem {

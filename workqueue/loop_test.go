@@ -45,6 +45,36 @@ func TestLoop(t *testing.T) {
 	})
 }
 
+// Start queues all units where it is called, and Wait waits for them.
+func TestLoopStart(t *testing.T) {
+	forEachPolicy(t, func(t *testing.T, m *testMachine, a Attrs) {
+		q := m.mustQueue(t, a)
+		defer q.Close()
+		var l Loop
+		var done atomic.Int32
+		l.Init(func(from, to int) { done.Add(int32(to - from)) })
+		for _, n := range []int{0, 1, 16, 17, 100} {
+			done.Store(0)
+			before := q.Stats()
+			started := make(chan struct{})
+			go func() { // as the one who waits need not be who starts
+				l.Start(q, n, 16)
+				close(started)
+			}()
+			<-started
+			if err := l.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			if got := done.Load(); got != int32(n) {
+				t.Errorf("%d units: %d were worked on", n, got)
+			}
+			if got := q.Stats().Executed - before.Executed; got != uint64((n+15)/16) {
+				t.Errorf("%d units: %d items", n, got)
+			}
+		}
+	})
+}
+
 // Helpers are as many as the queue's situation allows.
 func TestLoopHelpers(t *testing.T) {
 	for _, tt := range []struct {
