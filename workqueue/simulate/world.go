@@ -69,6 +69,9 @@ func (c *cpu) link(w *World) {
 // Now returns the time.
 func (w *World) Now() time.Duration { return w.now }
 
+// Current returns the thread that executes, nil if none does.
+func (w *World) Current() *Thread { return w.current }
+
 // Run lets time go by until nothing is left to happen. All threads must have ended
 // then: if some sleep for ever, Run panics.
 func (w *World) Run() {
@@ -85,8 +88,8 @@ func (w *World) Machine(handOver time.Duration) workqueue.Machine {
 		Topology:    w.topology,
 		CurrentCPU:  func() int { return w.current.cpu.number },
 		Now:         w.Now,
-		Start:       func(f func()) { w.start(goroutine, func(*Thread) { f() }) },
-		StartThread: func(f func()) { w.start(pinned, func(*Thread) { f() }) },
+		Start:       func(f func()) { w.start(goroutine, true, func(*Thread) { f() }) },
+		StartThread: func(f func()) { w.start(pinned, false, func(*Thread) { f() }) },
 		Pin:         func(cpus []int) error { w.current.pin(cpus); return nil },
 		Renice:      func(int) error { return nil },
 		NewSleeper:  func() workqueue.Sleeper { return &sleeper{world: w} },
