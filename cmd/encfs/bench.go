@@ -19,6 +19,7 @@ func newBenchCommand() *cobra.Command {
 	cmd.AddCommand(
 		newBenchCipherCommand(),
 		newBenchStressCommand(),
+		newBenchTarCommand(),
 		newBenchCompareCommand(),
 	)
 	return cmd

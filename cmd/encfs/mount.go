@@ -112,7 +112,11 @@ func mount(r mountRequest, c console) error {
 			return err
 		}
 	}
-	if err := startServer(o, mks); err != nil {
+	server, err := startServer(o, mks)
+	if err != nil {
+		return err
+	}
+	if err := server.Release(); err != nil {
 		return err
 	}
 	if o.Log == "" && isTerminal(c.err) && !hasSyslog() { // a script would hear it each time
@@ -184,18 +188,18 @@ func (o *serveOrder) prepareImage(r mountRequest, c console) (masterKeys, error)
 }
 
 // startServer starts a process that serves the mount, in a session of its own so
-// that it outlives the terminal, and returns once the mount answers. The master
+// that it outlives the terminal, and returns it once the mount answers. The master
 // keys go through a pipe, as arguments and environment can be seen by others.
-func startServer(o serveOrder, mks masterKeys) error {
+func startServer(o serveOrder, mks masterKeys) (*os.Process, error) {
 	orderR, orderW, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer orderR.Close()
 	defer orderW.Close()
 	answerR, answerW, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer answerR.Close()
 	defer answerW.Close()
@@ -205,11 +209,14 @@ func startServer(o serveOrder, mks masterKeys) error {
 	server.Dir = "/"
 	server.ExtraFiles = []*os.File{orderR, answerW} // orderFD, answerFD
 	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if o.Measure != nil { // nobody has a use for the mount then but this process
+		server.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	}
 	// What we have inherited is not for the server: somebody may wait for the end of
 	// a pipe. Linux before 5.11 cannot do it, and then nothing is lost but that.
 	unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	if err := server.Start(); err != nil {
-		return fmt.Errorf("starting the server: %w", err)
+		return nil, fmt.Errorf("starting the server: %w", err)
 	}
 	orderR.Close()
 	answerW.Close()
@@ -217,14 +224,14 @@ func startServer(o serveOrder, mks masterKeys) error {
 	if err := writeOrder(orderW, o, mks); err != nil && !errors.Is(err, syscall.EPIPE) {
 		server.Process.Kill()
 		server.Wait()
-		return err
+		return nil, err
 	}
 	orderW.Close()
 	if err := readAnswer(answerR); err != nil {
 		server.Wait()
-		return err
+		return nil, err
 	}
-	return server.Process.Release()
+	return server.Process, nil
 }
 
 // ownProgram returns a path of this program to start it by: its name, which becomes the

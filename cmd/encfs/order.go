@@ -24,6 +24,14 @@ type serveOrder struct {
 	Options            []string // for the kernel
 	Pipeline           pipelineOptions
 	Log                string // file to append messages to, empty for syslog
+	Measure            *measureOrder
+}
+
+// A measureOrder says how a mount that bench tar measures differs from all others,
+// which have none.
+type measureOrder struct {
+	Algorithm  string // that contents are encrypted with in place of the policy's; empty for that
+	Completion []int  // CPUs on which ciphertext arrives; empty for wherever it is asked for
 }
 
 // maxOrder bounds the encoded order in bytes.

@@ -61,6 +61,7 @@ func newRootCommand() *cobra.Command {
 		newBenchCommand(),
 		newVersionCommand(),
 		newServeCommand(),
+		newTarJobCommand(),
 	)
 	return root
 }
