@@ -21,7 +21,7 @@ type Group struct {
 	wake    Sleeper // made by the first wait that blocks
 	failure atomic.Pointer[PanicError]
 	items   *Work  // queued through the group, the last first
-	queue   *Queue // of an item
+	queue   *Queue // of the first item ever, whose machine makes wake
 }
 
 // Queue queues the item as [Queue.Queue] does, as one of the group. The item

@@ -66,7 +66,9 @@ func (w *Work) claim(q *Queue, g *Group) {
 		panic("workqueue: Queue of an item that is queued or running")
 	}
 	w.group = g
-	g.queue = q
+	if g.queue == nil { // an item of the group may queue another one while its owner waits
+		g.queue = q
+	}
 	g.add()
 }
 
