@@ -32,7 +32,7 @@ func hostMachine() (Machine, error) {
 		Renice:      renice,
 		NewSleeper:  newSleeper,
 		LeaveNext:   leaveNext,
-		HandOver:    measureHandOver,
+		HandOver:    MeasureHandOver,
 	}, nil
 }
 

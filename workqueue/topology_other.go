@@ -27,6 +27,6 @@ func hostMachine() (Machine, error) {
 		Renice:      func(int) error { return unsupported() },
 		NewSleeper:  newSleeper,
 		LeaveNext:   leaveNext,
-		HandOver:    measureHandOver,
+		HandOver:    MeasureHandOver,
 	}, nil
 }
