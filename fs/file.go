@@ -181,15 +181,29 @@ func (v *Volume) Sync(i *Inode, dataOnly bool) error {
 
 // Seek finds the next data or hole in an open file, as lseek(2) does.
 func (v *Volume) Seek(i *Inode, off int64, whence int) (int64, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	if v.opts.Shared {
+		if err := v.refresh(i); err != nil {
+			return 0, err
+		}
+	}
+	i.mu.RLock()
+	defer i.mu.RUnlock()
 	if i.file == nil {
 		return 0, syscall.EBADF
 	}
-	if err := v.reload(i); err != nil {
-		return 0, err
+	off, err := i.file.Seek(off, whence)
+	return off, v.report(err)
+}
+
+// UnitSize returns the size in bytes of the data units of an open file, of which
+// each can be read or not on its own; 0 if it is not open.
+func (v *Volume) UnitSize(i *Inode) int {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	if i.file == nil {
+		return 0
 	}
-	return i.file.Seek(off, whence)
+	return i.unitSize
 }
 
 // ReadFile writes the whole contents of a file to w, in order.

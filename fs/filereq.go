@@ -35,8 +35,14 @@ func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 	}
 }
 
-func (f *FS) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
-	n, err := f.v.ReadAt(f.inode(in.NodeId), buf[:min(len(buf), int(in.Size))], int64(in.Offset))
+// Read may be interrupted. As go-fuse uses buf again for another request,
+// nothing may write to it afterwards.
+func (f *FS) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
+	n := 0
+	err := interruptible(cancel, in.Pid, func(cancel <-chan struct{}) (err error) {
+		n, err = f.v.readUntil(f.inode(in.NodeId), buf[:min(len(buf), int(in.Size))], int64(in.Offset), cancel)
+		return err
+	})
 	if err != nil {
 		return nil, status(err)
 	}

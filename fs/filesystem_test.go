@@ -204,6 +204,11 @@ func lockedSystem(t *testing.T, v *fs.Volume, m *ext4test.Manifest) {
 			t.Errorf("%q: %v", p, err)
 			continue
 		}
+		locked, err := v.Locked(i)
+		encrypted := e.Nonce != "" || e.NoKeyTarget != ""
+		if err != nil || locked != encrypted {
+			t.Errorf("%q: Locked: got %v and error %v, want %v", p, locked, err, encrypted)
+		}
 		switch {
 		case e.Type == "symlink":
 			want := e.PlainTarget(t)
@@ -215,6 +220,9 @@ func lockedSystem(t *testing.T, v *fs.Volume, m *ext4test.Manifest) {
 			}
 		case e.Type == "file":
 			err := v.Open(i, false)
+			if size := v.UnitSize(i); (size > 0) != (err == nil) {
+				t.Errorf("%q: data units of %d bytes", p, size)
+			}
 			if err == nil {
 				v.CloseFile(i)
 			}

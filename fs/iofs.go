@@ -137,7 +137,7 @@ func (f *openFile) ReadDir(n int) ([]iofs.DirEntry, error) {
 	}
 	var list []iofs.DirEntry
 	for _, e := range f.entries[:count] {
-		i, a, err := f.v.entry(f.i, e)
+		i, a, err := f.v.LookupEntry(f.i, e)
 		if err != nil {
 			return list, ioError("readdir", path.Join(f.name, e.Name), err)
 		}

@@ -20,10 +20,10 @@ type Measurement struct {
 	Contents *decrypt.Driver
 
 	// Completion is a bound queue on whose CPUs ciphertext arrives: items of it read
-	// the lower file, and queue the decryption where that has a queue with workers,
-	// as the completion of a block device's request does on the CPU that got the
-	// interrupt. The caller closes it after the volume. Nil is the reading
-	// goroutine, wherever that runs.
+	// the lower file, and queue the decryption on a bound or unbound queue, as the
+	// completion of a block device's request does on the CPU that got the interrupt.
+	// The caller closes it after the volume. Nil is the reading goroutine, wherever
+	// that runs.
 	Completion *workqueue.Queue
 }
 
@@ -61,33 +61,39 @@ type arrival struct {
 	inode  *Inode // whose lock the one who waits holds for reading
 	buf    []byte
 	span   span
+	watch  stopwatch
 	err    error
 }
 
-// complete does what fetch does on a CPU on which ciphertext arrives, and queues the
-// decryption there, unless the caller has a part in that.
-func (v *Volume) complete(r *reading, i *Inode, buf []byte, s span) error {
+// complete does what fetch does on a CPU on which ciphertext arrives. There the
+// decryption is queued as well, unless the caller has a part in that, and complete
+// waits for it. It returns the watch, which has had its lap.
+func (v *Volume) complete(r *reading, i *Inode, buf []byte, s span, watch stopwatch) (stopwatch, error) {
 	a := &r.arrival
-	a.volume, a.inode, a.buf, a.span = v, i, buf, s
-	v.opts.Measure.Completion.Queue(&a.Work)
-	err := a.Wait()
+	a.volume, a.inode, a.buf, a.span, a.watch = v, i, buf, s, watch
+	r.loop.StartBy(v.opts.Measure.Completion, &a.Work)
+	err := r.loop.Wait()
 	if err == nil {
 		err = a.err
 	}
+	watch = a.watch
 	a.volume, a.inode, a.buf, a.err = nil, nil, nil, nil
-	return err
+	return watch, err
 }
 
 // arrive is what an arrival does.
 func (r *reading) arrive(*workqueue.Work) {
 	a := &r.arrival
-	a.err = r.fetch(a.inode, a.buf, a.span)
+	if a.err = r.fetch(a.inode, a.buf, a.span); a.err != nil {
+		return
+	}
+	a.watch.lap(lowerRead)
 	q := a.volume.opts.Queue
-	if a.err != nil || r.contents == nil || r.full == 0 || q == nil {
+	if r.contents == nil || r.full == 0 || q == nil {
 		return
 	}
 	if kind := q.Attrs().Kind; kind == workqueue.Bound || kind == workqueue.Unbound {
-		r.started = true
+		r.done = true
 		r.loop.Start(q, r.units, r.perItem())
 	}
 }

@@ -46,7 +46,7 @@ type reading struct {
 	unitSize int    // in bytes
 	units    int    // in data, of which the last may be a part
 	full     int    // of these, that are no holes
-	started  bool   // items for them are queued
+	done     bool   // they are decrypted already
 
 	arrival arrival // where ciphertext arrives on certain CPUs
 }
@@ -84,15 +84,22 @@ func (r *reading) decrypt(from, to int) {
 // decrypted in dst itself where that has room for whole data units. It allocates
 // nothing once its pools are warm.
 func (v *Volume) ReadAt(i *Inode, dst []byte, off int64) (int, error) {
-	n, err := v.readAt(i, dst, off)
+	return v.readUntil(i, dst, off, nil)
+}
+
+// readUntil is ReadAt that gives up when cancel is closed, with an error that wraps
+// workqueue.ErrCanceled. What dst holds is undefined then, but nobody writes to it any
+// more.
+func (v *Volume) readUntil(i *Inode, dst []byte, off int64, cancel <-chan struct{}) (int, error) {
+	n, err := v.readAt(i, dst, off, cancel)
 	if v.opts.Shared && errors.Is(err, io.ErrUnexpectedEOF) {
 		// Others have cut the file since its size was looked at.
-		n, err = v.readAt(i, dst, off)
+		n, err = v.readAt(i, dst, off, cancel)
 	}
 	return n, err
 }
 
-func (v *Volume) readAt(i *Inode, dst []byte, off int64) (int, error) {
+func (v *Volume) readAt(i *Inode, dst []byte, off int64, cancel <-chan struct{}) (int, error) {
 	if off < 0 {
 		return 0, syscall.EINVAL
 	}
@@ -116,14 +123,14 @@ func (v *Volume) readAt(i *Inode, dst []byte, off int64) (int, error) {
 	defer readings.Put(r)
 	whole := s.units * i.unitSize
 	if s.skip == 0 && whole <= len(dst) {
-		return n, v.readUnits(r, i, dst[:whole], s)
+		return n, v.readUnits(r, i, dst[:whole], s, cancel)
 	}
 	if cap(r.buf) < whole {
 		r.buf = make([]byte, whole)
 	}
 	buf := r.buf[:whole]
 	defer clear(buf)
-	if err := v.readUnits(r, i, buf, s); err != nil {
+	if err := v.readUnits(r, i, buf, s, cancel); err != nil {
 		return 0, err
 	}
 	return copy(dst[:n], buf[s.skip:]), nil
@@ -142,7 +149,12 @@ func (v *Volume) refresh(i *Inode) error {
 // readUnits reads the data units of a span into buf and decrypts them there,
 // unless the file is not encrypted, with zeros where they are holes. i.mu is held
 // for reading.
-func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
+//
+// Reading from the store is one system call, or a few, and is not interrupted.
+func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span, cancel <-chan struct{}) error {
+	if isClosed(cancel) {
+		return workqueue.ErrCanceled
+	}
 	if cap(r.holes) < s.units {
 		r.holes = make([]bool, s.units)
 	}
@@ -150,26 +162,24 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
 	watch := v.counters.startRead()
 	var err error
 	if m := v.opts.Measure; m != nil && m.Completion != nil {
-		err = v.complete(r, i, buf, s)
-	} else {
-		err = r.fetch(i, buf, s)
+		watch, err = v.complete(r, i, buf, s, watch)
+	} else if err = r.fetch(i, buf, s); err == nil {
+		watch.lap(lowerRead)
 	}
-	defer func() { r.data, r.contents, r.started = nil, nil, false }()
+	defer func() { r.data, r.contents, r.done = nil, nil, false }()
 	if err != nil {
 		return v.report(err)
 	}
-	watch.lap(lowerRead)
 	switch {
 	case r.contents == nil:
 		r.decrypt(0, r.units)
 		return nil
-	case r.started:
-		err = r.loop.Wait()
+	case r.done:
 	case r.full == 0 || v.opts.Queue == nil:
 		r.decrypt(0, r.units)
 	default:
 		pages := r.full * i.unitSize / unitSize // unitTime is that of a cipher directory's data unit
-		err = r.loop.Run(v.opts.Queue, r.units, r.perItem(), ShareableWork(pages, i.unitTime))
+		err = r.loop.Run(v.opts.Queue, r.units, r.perItem(), ShareableWork(pages, i.unitTime), cancel)
 	}
 	watch.lap(decrypted)
 	return err

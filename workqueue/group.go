@@ -5,15 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// ErrCanceled means that not all items of a group ran, as the caller of
-// [Group.WaitContext] no longer wanted them.
+// ErrCanceled means that not all items of a group ran, or not all units of a Loop
+// were worked on, as the caller of [Group.WaitContext] or [Loop.Run] no longer
+// wanted them.
 var ErrCanceled = errors.New("workqueue: canceled")
 
 // A Group is a number of items that are waited for together: the goroutine
 // that queued them is woken once, after the last. The zero value is ready for
 // use, and again after each Wait or WaitContext. All methods are for one
-// goroutine at a time, though the items may be on several queues. It must not
-// be copied.
+// goroutine at a time, though the items may be on several queues; but while Wait
+// waits, an item of the group may queue further ones. It must not be copied.
 type Group struct {
 	// state is twice the number of items that have not ended, plus 1 while
 	// somebody waits. Who brings it to 1 wakes the waiter.

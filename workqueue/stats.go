@@ -22,7 +22,8 @@ type Stats struct {
 }
 
 // CPUStats are the counters of the items that started on one CPU. Where the caller
-// of a Loop works is looked at now and then only.
+// of a Loop works is looked at now and then only, and a worker that is pinned to one
+// CPU is taken to run there.
 type CPUStats struct {
 	CPU                      int
 	Executed, Stolen, Inline uint64

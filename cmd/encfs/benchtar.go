@@ -104,7 +104,8 @@ func benchTar(stdout io.Writer, r tarRequest, plan *tarPlan, format string, c co
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	p := r.progress.start(c.err)
+	p := r.progress.on(c.err)
+	p.start()
 	results, err := runTarPlan(ctx, r, plan, p)
 	p.stop()
 	if ctx.Err() != nil {

@@ -176,7 +176,7 @@ func (w *tarWork) encrypt(ctx context.Context, c tarCipher) error {
 		mk.Close()
 		return err
 	}
-	v, err := openVolume(dir, mk, true, fs.Options{Drivers: drivers, Measure: measure})
+	v, err := openVolume(dir, mk, mustLock, fs.Options{Drivers: drivers, Measure: measure})
 	if err != nil {
 		return err
 	}

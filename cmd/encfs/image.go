@@ -131,11 +131,9 @@ func openImageVolume(source string, ring *keys.Keyring, force bool, o fs.Options
 	return v, nil
 }
 
-// openImageForReading is openForReading for an image.
-func openImageForReading(source string, k *keyFlags, drivers driverOptions, c console) (*fs.Volume, error) {
-	log := foregroundLog(c.err)
-	table, err := drivers.table(log)
-	if err != nil {
+// openImageForReading is openToRead for an image.
+func openImageForReading(source string, k *keyFlags, drivers driverOptions, o fs.Options, c console) (v *fs.Volume, err error) {
+	if o.Drivers, err = drivers.table(o.Log); err != nil {
 		return nil, err
 	}
 	locked, err := openImageVolume(source, new(keys.Keyring), k.force, fs.Options{})
@@ -147,9 +145,7 @@ func openImageForReading(source string, k *keyFlags, drivers driverOptions, c co
 	if err != nil {
 		return nil, err
 	}
-	return openImageVolume(source, mks.ring(), k.force, fs.Options{
-		Drivers: table, Log: log,
-	})
+	return openImageVolume(source, mks.ring(), k.force, o)
 }
 
 // An encryptedTree is a directory of an image that is encrypted in one that is not:

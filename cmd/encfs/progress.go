@@ -19,9 +19,8 @@ func (p *progressFlag) add(flags *pflag.FlagSet) {
 	p.choice.add(flags, "progress", "show progress on standard error, as a bar if that is a terminal (auto), a bar in any case, or a line now and then (plain)")
 }
 
-// start begins to show progress on w, where all other messages go through the
-// progress then.
-func (p *progressFlag) start(w io.Writer) *progress {
+// on returns a progress on w.
+func (p *progressFlag) on(w io.Writer) *progress {
 	shown := p.value
 	if shown == "auto" {
 		shown = "none"
@@ -32,9 +31,9 @@ func (p *progressFlag) start(w io.Writer) *progress {
 	return newProgress(w, shown)
 }
 
-// A progress shows how far a long command has come: bytes, files, rate and, once
-// the total is known, time left. Counting is cheap and may be done concurrently.
-// Messages go through Write, so that they and the bar do not mix.
+// A progress shows how far a long command has come, from start to stop: bytes, files,
+// rate and, once the total is known, time left. Counting is cheap and may be done
+// concurrently. Messages go through Write, so that they and the bar do not mix.
 type progress struct {
 	bytes, files           atomic.Int64 // done
 	totalBytes, totalFiles atomic.Int64 // to do, as far as known
@@ -42,7 +41,7 @@ type progress struct {
 
 	shown string // bar, plain or none
 	began time.Time
-	end   chan struct{}
+	end   chan struct{} // nil: not started, or nothing to show
 	ended sync.WaitGroup
 
 	mu   sync.Mutex // guards w and the bar
@@ -57,24 +56,23 @@ const (
 )
 
 // newProgress returns a progress that shows itself on w: as a bar, as plain lines
-// or, with "none", not at all. The caller stops it.
+// or, with "none", not at all.
 func newProgress(w io.Writer, shown string) *progress {
-	p := &progress{w: w, shown: shown, began: time.Now(), end: make(chan struct{})}
+	return &progress{w: w, shown: shown}
+}
+
+// start begins to show the progress. The caller stops it.
+func (p *progress) start() {
+	p.began = time.Now()
 	interval := plainInterval
-	switch shown {
+	switch p.shown {
 	case "none":
-		return p
+		return
 	case "bar":
 		interval = barInterval
-		p.bar = progressbar.NewOptions64(1,
-			progressbar.OptionSetWriter(w),
-			progressbar.OptionShowBytes(true), progressbar.OptionShowTotalBytes(true), progressbar.OptionUseIECUnits(true),
-			progressbar.OptionShowCount(),
-			progressbar.OptionSetPredictTime(true),
-			progressbar.OptionSetElapsedTime(true),
-			progressbar.OptionSetWidth(20),
-		)
+		p.bar = newBar(p.w)
 	}
+	p.end = make(chan struct{})
 	p.ended.Go(func() {
 		tick := time.NewTicker(interval)
 		defer tick.Stop()
@@ -87,7 +85,17 @@ func newProgress(w io.Writer, shown string) *progress {
 			}
 		}
 	})
-	return p
+}
+
+func newBar(w io.Writer) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(1,
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionShowBytes(true), progressbar.OptionShowTotalBytes(true), progressbar.OptionUseIECUnits(true),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetPredictTime(true),
+		progressbar.OptionSetElapsedTime(true),
+		progressbar.OptionSetWidth(20),
+	)
 }
 
 // wanted reports whether the totals are worth finding out.
@@ -162,16 +170,20 @@ func (p *progress) Write(b []byte) (int, error) {
 	return p.w.Write(b)
 }
 
-// stop ends the progress and takes the bar away. Messages may follow.
-func (p *progress) stop() {
-	close(p.end)
-	p.ended.Wait()
+// stop ends the progress and takes the bar away. It returns how long it went on.
+// Messages may follow.
+func (p *progress) stop() time.Duration {
+	if p.end != nil {
+		close(p.end)
+		p.ended.Wait()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
 		p.bar.Clear()
 	}
 	p.over = true
+	return time.Since(p.began)
 }
 
 // perSecond returns a rate, 0 where there was no time.

@@ -23,6 +23,7 @@ func TestProgressPlain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		p := newProgress(&b, "plain")
+		p.start()
 		p.expect(4, 4<<20)
 		p.done(1, 1<<20)
 		time.Sleep(plainInterval + time.Millisecond)
@@ -45,6 +46,7 @@ func TestProgressNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		p := newProgress(&b, "none")
+		p.start()
 		p.done(1, 1)
 		time.Sleep(time.Hour)
 		p.Write([]byte("a message\n"))
@@ -61,6 +63,7 @@ func TestProgressBar(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		p := newProgress(&b, "bar")
+		p.start()
 		p.expect(4, 4<<20)
 		p.done(1, 1<<20+1)
 		time.Sleep(time.Second)

@@ -54,6 +54,7 @@ func newRootCommand() *cobra.Command {
 		newStatsCommand(),
 		newLsCommand(),
 		newCatCommand(),
+		newExtractCommand(),
 		newPasswdCommand(),
 		newDriversCommand(),
 		newCPUCommand(),

@@ -188,7 +188,7 @@ func (o *serveOrder) open(mks masterKeys, opts fs.Options) (*fs.Volume, error) {
 	case isImage:
 		return openImageVolume(o.Source, mks.ring(), o.Force, opts)
 	}
-	return openVolume(o.Source, mks[0], true, opts)
+	return openVolume(o.Source, mks[0], mustLock, opts)
 }
 
 // statsJSON returns the counters of a volume as the control socket tells them.

@@ -151,3 +151,20 @@ func TestFormatBytes(t *testing.T) {
 		}
 	}
 }
+
+// What percentiles are of is told where it was asked for.
+func TestStatsDistributions(t *testing.T) {
+	for name, times := range newStatsReport(testStats(), true).Latency {
+		if got := times.Dist.Count(); got != times.Timed {
+			t.Errorf("%s: %d of %d", name, got, times.Timed)
+		}
+		if got := times.Dist.Quantile(0.95); got != times.P95 {
+			t.Errorf("%s: the 95th percentile is %v, want %v", name, got, times.P95)
+		}
+	}
+	for name, times := range newStatsReport(testStats(), false).Latency {
+		if times.Dist != nil {
+			t.Errorf("%s: %v", name, times.Dist)
+		}
+	}
+}

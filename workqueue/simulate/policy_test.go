@@ -157,7 +157,7 @@ func TestDeterminism(t *testing.T) {
 					var l workqueue.Loop
 					l.Init(func(from, to int) { w.current.Use(time.Duration(to-from) * 11 * us) })
 					for k := range 10 {
-						if err := l.Run(q, 50*k+i, 16, time.Duration(50*k+i)*11*us); err != nil {
+						if err := l.Run(q, 50*k+i, 16, time.Duration(50*k+i)*11*us, nil); err != nil {
 							t.Error(err)
 						}
 					}

@@ -294,7 +294,7 @@ func testInvariants(t *testing.T, w *World, a workqueue.Attrs) {
 					}
 					units += to - from
 				})
-				if err := l.Run(q, n, 16, time.Duration(n)*7*us); err != nil {
+				if err := l.Run(q, n, 16, time.Duration(n)*7*us, nil); err != nil {
 					t.Error(err)
 				}
 			}

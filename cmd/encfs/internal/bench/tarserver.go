@@ -37,8 +37,9 @@ type fuseThread struct {
 
 	loop    workqueue.Loop
 	arrival workqueue.Work
-	cpu     int  // on which the ciphertext has arrived
-	started bool // decryption, there
+	arrived time.Duration // when the ciphertext was there
+	cpu     int           // on which that was
+	done    bool          // it is decrypted already
 }
 
 func (s *fuseServer) init(m *tarModel) { s.model = m }
@@ -99,21 +100,18 @@ func (t *fuseThread) serve(r *fuseRequest) {
 func (t *fuseThread) read(r *fuseRequest) {
 	m := t.server.model
 	start := m.world.Now()
-	t.started = false
+	t.done = false
 	if m.completion != nil {
-		m.completion.Queue(&t.arrival)
-		m.must(t.arrival.Wait())
+		t.loop.StartBy(m.completion, &t.arrival)
+		m.must(t.loop.Wait())
 	} else {
 		t.arrive(nil)
 	}
-	read := m.world.Now()
-	if t.started {
-		m.must(t.loop.Wait())
-	} else {
-		m.must(t.loop.Run(m.queue, r.units, itemUnits, fs.ShareableWork(r.units, m.unit)))
+	if !t.done {
+		m.must(t.loop.Run(m.queue, r.units, itemUnits, fs.ShareableWork(r.units, m.unit), nil))
 	}
-	m.lowerRead.Record(read - start)
-	m.decrypt.Record(m.world.Now() - read)
+	m.lowerRead.Record(t.arrived - start)
+	m.decrypt.Record(m.world.Now() - t.arrived)
 	m.read.Record(m.world.Now() - start)
 }
 
@@ -127,10 +125,10 @@ func (t *fuseThread) arrive(onCompletion *workqueue.Work) {
 	units := t.request.units
 	self := m.world.Current()
 	self.Use(m.times.LowerRead + time.Duration(units)*m.times.LowerUnit)
-	t.cpu = self.CPU()
+	t.arrived, t.cpu = m.world.Now(), self.CPU()
 	kind := m.cell.Queue.Kind
 	if onCompletion != nil && (kind == workqueue.Bound || kind == workqueue.Unbound) {
-		t.started = true
+		t.done = true
 		t.loop.Start(m.queue, units, itemUnits)
 	}
 }
