@@ -110,9 +110,13 @@ func (f *simulateFlags) plan() (*simulatePlan, error) {
 		if err != nil {
 			return nil, err
 		}
-		jobs, err := parseNumbers("jobs", f.jobsFor(len(base.Result.CPUs)), maxMeasuredJobs)
+		files := bench.ModelTree(len(base.Result.CPUs))
+		jobs, err := parseNumbers("jobs", f.jobsFor(len(base.Result.CPUs)), 0)
 		if err != nil {
 			return nil, err
+		}
+		if n := slices.Max(jobs); n > len(files) {
+			return nil, usagef("--jobs %d: the tree of a machine with %d CPUs has %d files", n, len(base.Result.CPUs), len(files))
 		}
 		seen := map[string]bool{} // where clearing features changes nothing
 		for _, cipher := range ciphers {
@@ -123,14 +127,14 @@ func (f *simulateFlags) plan() (*simulatePlan, error) {
 					if c.Cell.Driver, err = contentsDriver(cipher, name, feature.have); err != nil {
 						return nil, err
 					}
-					if key := cipher.name + c.Cell.Driver; seen[key] {
+					key := cipher.name + " " + c.Cell.Driver
+					if seen[key] {
 						continue
-					} else {
-						seen[key] = true
 					}
+					seen[key] = true
 					c.Result.Driver = c.Cell.Driver
 					c.Result.Claim = claim2018(c.Result.TarResult)
-					if err := p.addJobs(c, jobs, queues); err != nil {
+					if err := p.addJobs(c, files, jobs, queues); err != nil {
 						return nil, err
 					}
 				}
@@ -153,9 +157,12 @@ func (f *simulateFlags) parseShapes() ([]simulate.Shape, error) {
 	if len(given) > 0 && !f.flags.Changed("cpus") {
 		return given, nil
 	}
-	counts, err := parseNumbers("cpus", f.cpus, maxMeasuredCPUs)
+	counts, err := parseNumbers("cpus", f.cpus, 0)
 	if err != nil {
 		return nil, err
+	}
+	if n := slices.Max(counts); n > maxMeasuredCPUs {
+		return nil, usagef("--cpus %d: more than %d", n, maxMeasuredCPUs)
 	}
 	for _, s := range given {
 		if !slices.Contains(counts, s.Caches*s.CPUs) {
@@ -220,8 +227,7 @@ func (f *simulateFlags) jobsFor(cpus int) string {
 }
 
 // addJobs adds a cell for each number of jobs and each queue.
-func (p *simulatePlan) addJobs(c bench.SimulatedCell, jobs []int, queues []pipelineOptions) error {
-	files := bench.ModelTree(len(c.Result.CPUs))
+func (p *simulatePlan) addJobs(c bench.SimulatedCell, files []bench.TreeFile, jobs []int, queues []pipelineOptions) error {
 	c.Result.Bytes = bench.TreeSize(files)
 	for _, n := range jobs {
 		c.Result.Jobs = n

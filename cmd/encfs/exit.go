@@ -93,7 +93,7 @@ func (o ownError) Unwrap() error { return o.err }
 
 // packageNames begin the texts of errors, for programmers.
 var packageNames = []string{
-	"cpufeat: ", "decrypt: ", "dirstore: ", "ext4: ", "fs: ", "keys: ", "metadata: ", "workqueue: ", `workqueue "` + queueName + `": `,
+	"bench: ", "cpufeat: ", "decrypt: ", "dirstore: ", "ext4: ", "fs: ", "keys: ", "metadata: ", "simulate: ", "workqueue: ", `workqueue "` + queueName + `": `,
 }
 
 // message returns the text of an error without the names of packages, which begin the
