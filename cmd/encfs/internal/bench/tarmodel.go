@@ -157,22 +157,20 @@ type window struct {
 	request  *fuseRequest
 }
 
-// read reads the pages of a file. While it uses those of a window, the next one is being
-// read.
+// read reads the pages of a file. Who comes to the marker of a window asks for the next one
+// first and then waits for the page, so that two windows are on their way.
 func (j *modelTar) read(pages int) {
 	next := window{0, firstWindow, recordPages, nil}
 	current := j.readAhead(&next, pages)
 	for at := 0; at < pages; {
+		if current.marker > at {
+			j.wait(current.request)
+			j.use(&at, min(current.marker, current.to))
+		}
+		ahead := j.readAhead(&next, pages)
 		j.wait(current.request)
-		var ahead *window
-		if current.marker < current.to {
-			j.use(&at, current.marker)
-			ahead = j.readAhead(&next, pages)
-		}
 		j.use(&at, current.to)
-		if ahead != nil {
-			current = ahead
-		}
+		current = ahead
 	}
 }
 
