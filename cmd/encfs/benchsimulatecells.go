@@ -16,13 +16,14 @@ import (
 
 // simulateFlags are the flags that make the cells of bench simulate.
 type simulateFlags struct {
-	queues, scopes, ciphers, drivers, jobs, cpus, completion string
+	queues, scopes, ciphers, drivers, jobs, cpus string
 
-	strict    bool
-	maxActive int
-	shapes    []string
-	cells     cellFlags
-	flags     *pflag.FlagSet
+	strict     bool
+	maxActive  int
+	shapes     []string
+	completion []string
+	cells      cellFlags
+	flags      *pflag.FlagSet
 }
 
 func (f *simulateFlags) add(flags *pflag.FlagSet) {
@@ -36,9 +37,12 @@ func (f *simulateFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.ciphers, "cipher", "aes-256-xts,speck128-xts", "simulate the ciphers in `LIST`, of "+strings.Join(tarCipherNames(), ", "))
 	flags.StringVar(&f.drivers, "driver", "", "simulate the drivers in `LIST`, each with its cipher, rather than the best ones")
 	flags.StringVar(&f.jobs, "jobs", "", "have so many tars at the same time, a `LIST` of numbers; by default 1 to the number of CPUs, of more than 8 some of them")
-	flags.StringVar(&f.completion, "completion-cpus", "0", "have ciphertext arrive on the CPUs in `LIST` only: one stands for storage with a single queue; all is the CPU that asks for it")
+	flags.StringArrayVar(&f.completion, "completion-cpus", []string{eachCPU, "0"}, "have ciphertext arrive on the CPUs in `LIST` only: one stands for storage with a single queue; all is the CPU that asks for it; repeated for more cells")
 	f.cells.add(flags)
 }
+
+// eachCPU in the place of a list of CPUs says that ciphertext arrives where it is asked for.
+const eachCPU = "all"
 
 // A simulatePlan is what is to be simulated.
 type simulatePlan struct {
@@ -106,7 +110,8 @@ func (f *simulateFlags) plan() (*simulatePlan, error) {
 	}
 	p := &simulatePlan{shapes: shapes}
 	for _, shape := range shapes {
-		base, err := f.machine(shape)
+		base := machineCell(shape)
+		arrivals, err := f.parseCompletion(len(base.Result.CPUs))
 		if err != nil {
 			return nil, err
 		}
@@ -134,8 +139,11 @@ func (f *simulateFlags) plan() (*simulatePlan, error) {
 					seen[key] = true
 					c.Result.Driver = c.Cell.Driver
 					c.Result.Claim = claim2018(c.Result.TarResult)
-					if err := p.addJobs(c, files, jobs, queues); err != nil {
-						return nil, err
+					for _, cpus := range arrivals {
+						c.Result.CompletionCPUs, c.Cell.Completion = append([]int{}, cpus...), cpus
+						if err := p.addJobs(c, files, jobs, queues); err != nil {
+							return nil, err
+						}
 					}
 				}
 			}
@@ -183,27 +191,36 @@ func (f *simulateFlags) parseShapes() ([]simulate.Shape, error) {
 	return shapes, nil
 }
 
-// machine returns what all cells of a machine have in common.
-func (f *simulateFlags) machine(s simulate.Shape) (bench.SimulatedCell, error) {
+// machineCell returns what all cells of a machine have in common.
+func machineCell(s simulate.Shape) bench.SimulatedCell {
 	var c bench.SimulatedCell
-	n := s.Caches * s.CPUs
 	c.Cell.Shape, c.Cell.Mounted = s, true
 	c.Result.Topology, c.Result.Simulated, c.Result.Cache = s.String(), true, cacheCold
-	for cpu := range n {
+	for cpu := range s.Caches * s.CPUs {
 		c.Result.CPUs = append(c.Result.CPUs, cpu)
 	}
-	c.Result.CompletionCPUs = []int{}
-	if f.completion != "all" {
-		cpus, err := workqueue.ParseCPUs(f.completion)
+	return c
+}
+
+// parseCompletion returns the lists of CPUs on which ciphertext arrives, of a machine with
+// n; none in a list stands for each.
+func (f *simulateFlags) parseCompletion(n int) ([][]int, error) {
+	var lists [][]int
+	for _, list := range f.completion {
+		if list == eachCPU {
+			lists = append(lists, nil)
+			continue
+		}
+		cpus, err := workqueue.ParseCPUs(list)
 		if err != nil {
-			return c, usagef("--completion-cpus: %w, nor all", err)
+			return nil, usagef("--completion-cpus: %w, nor %s", err, eachCPU)
 		}
 		if last := cpus[len(cpus)-1]; last >= n {
-			return c, usagef("--completion-cpus: CPU %d is not among those of a machine with %d", last, n)
+			return nil, usagef("--completion-cpus: CPU %d is not among those of a machine with %d", last, n)
 		}
-		c.Result.CompletionCPUs, c.Cell.Completion = cpus, cpus
+		lists = append(lists, cpus)
 	}
-	return c, nil
+	return lists, nil
 }
 
 // jobsFor returns the numbers of jobs on a machine.
