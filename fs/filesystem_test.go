@@ -26,10 +26,21 @@ import (
 // openSystem opens an image with the given raw keys, in hexadecimal.
 func openSystem(t testing.TB, img []byte, o fs.Options, rawKeys ...string) *fs.Volume {
 	t.Helper()
+	return newSystem(t, openStore(t, img), o, rawKeys...)
+}
+
+func openStore(t testing.TB, img []byte) *ext4.Store {
+	t.Helper()
 	st, err := ext4.Open(bytes.NewReader(img), int64(len(img)), ext4.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return st
+}
+
+// newSystem is openSystem for a store.
+func newSystem(t testing.TB, st store.FileSystem, o fs.Options, rawKeys ...string) *fs.Volume {
+	t.Helper()
 	ring := new(keys.Keyring)
 	for _, raw := range rawKeys {
 		k, err := keys.NewMasterKey(ext4test.Unhex(t, raw))

@@ -31,6 +31,7 @@ type MountOptions struct {
 	Source     string   // what /proc/mounts shows as the device
 	Options    []string // more options of mount(2) or fusermount3, such as noexec
 	Control    string   // path of a socket that StatusXattr names; "" if there is none
+	Partition  int      // of the source, which StatusXattr names; 0 if it is not said
 }
 
 // A Server is a mounted volume.
@@ -47,7 +48,7 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
-	f.control = o.Control
+	f.control, f.partition = o.Control, o.Partition
 	options := slices.Clone(o.Options)
 	checked := v.system == nil || o.AllowOther
 	if checked {
@@ -109,8 +110,9 @@ func (s *Server) Unmount() error {
 	return nil
 }
 
-// status tells how a volume works, for StatusXattr.
-func (v *Volume) status(control string) ([]byte, error) {
+// status tells how a mounted volume works, for StatusXattr.
+func (f *FS) status() ([]byte, error) {
+	v := f.v
 	status := map[string]any{
 		"queue":    workqueue.Inline.String(),
 		"driver":   v.ContentsDriver(),
@@ -131,8 +133,14 @@ func (v *Volume) status(control string) ([]byte, error) {
 			status["cpus"] = attrs.CPUs
 		}
 	}
-	if control != "" {
-		status["control"] = control
+	if v.system != nil {
+		status["keys"] = v.ring.Names()
+	}
+	if f.control != "" {
+		status["control"] = f.control
+	}
+	if f.partition != 0 {
+		status["partition"] = f.partition
 	}
 	return json.Marshal(status)
 }

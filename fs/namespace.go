@@ -34,6 +34,9 @@ func (v *Volume) Lookup(dir *Inode, name string) (*Inode, Attr, error) {
 	if err != nil {
 		return nil, Attr{}, err
 	}
+	if n.cases != store.CaseSensitive {
+		return v.lookupFolded(dir, n, name, ct)
+	}
 	i, a, err := v.lookup(dir, ct)
 	if lower, ok := v.badName(name, err); ok {
 		return v.lookupBad(dir, lower)

@@ -183,7 +183,7 @@ const StatusXattr = "user.encfs.status"
 
 func (f *FS) getXattr(i *Inode, name string) ([]byte, error) {
 	if i == f.v.Root() && name == StatusXattr {
-		return f.v.status(f.control)
+		return f.status()
 	}
 	value, err := f.v.GetXattr(i, name)
 	if (name == accessACL || name == defaultACL) && Errno(err) == syscall.EOPNOTSUPP {

@@ -66,6 +66,7 @@ type Volume struct {
 	root   *Inode
 
 	reported reporter
+	folded   foldedNames
 	speeds   speedometer
 	counters *counters
 
@@ -108,6 +109,8 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 		if err := v.openTree(); err != nil {
 			return nil, err
 		}
+	} else if o.Measure != nil && o.Measure.Contents != nil {
+		return nil, fmt.Errorf("fs: root: %w: it is a file system", ErrMeasurement)
 	}
 	return v, nil
 }
@@ -292,6 +295,11 @@ func (v *Volume) naming(dir *Inode) (*naming, error) {
 	n, err := v.newNaming(dir.node, raw)
 	if err != nil {
 		return nil, v.report(err)
+	}
+	if v.system != nil {
+		if n.cases, err = v.system.Case(dir.node); err != nil {
+			return nil, v.report(err)
+		}
 	}
 	dir.naming.Store(n)
 	return n, nil

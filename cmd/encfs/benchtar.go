@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"encfs/cmd/encfs/internal/bench"
+	"encfs/cmd/encfs/internal/htmlreport"
 )
 
 // tarRequest is what the arguments of bench tar ask for, besides the cells.
@@ -21,11 +22,13 @@ type tarRequest struct {
 	out  string    // file for the results; empty for standard output
 
 	progress progressFlag
+	report   func([]bench.TarResult) error // writes what --report asks for
 }
 
 func newBenchTarCommand() *cobra.Command {
 	var cells tarFlags
 	var r tarRequest
+	var page reportFlag
 	runs := 5
 	format := newChoice("table", "json", "benchfmt")
 	r.size = 128 << 10
@@ -72,6 +75,9 @@ everybody knows.`,
 				return usagef("--size is for a generated tree, not for --tree")
 			}
 			plan.runs = runs
+			r.report = func(results []bench.TarResult) error {
+				return page.write(cmd, htmlreport.Page{Tar: results})
+			}
 			return benchTar(cmd.OutOrStdout(), r, plan, format.value, consoleOf(cmd))
 		},
 	}
@@ -84,6 +90,7 @@ everybody knows.`,
 	flags.StringVar(&r.out, "out", "", "write the results to `FILE` rather than standard output")
 	r.progress.add(flags)
 	format.add(flags, "format", "form of the results")
+	page.add(cmd)
 	return cmd
 }
 
@@ -102,7 +109,7 @@ func benchTar(stdout io.Writer, r tarRequest, plan *tarPlan, format string, c co
 	if err := checkFUSE(false); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), notIgnored(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)...)
 	defer stop()
 	p := r.progress.on(c.err)
 	p.start()
@@ -118,7 +125,7 @@ func benchTar(stdout io.Writer, r tarRequest, plan *tarPlan, format string, c co
 	if len(results) == 0 {
 		return err
 	}
-	return errors.Join(writeTarResults(out, format, results), err)
+	return errors.Join(writeTarResults(out, format, results), r.report(results), err)
 }
 
 func writeTarResults(w io.Writer, format string, results []bench.TarResult) error {

@@ -85,7 +85,7 @@ func extractFiles(r extractRequest, p *progress, c console) error {
 	}
 	defer v.Close()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, unix.SIGTERM, unix.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), notIgnored(os.Interrupt, unix.SIGTERM, unix.SIGHUP)...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the second signal is for the impatient
 	r.options.Report = func(path string, err error) { c.notef("%s", message(objectError(path, err))) }

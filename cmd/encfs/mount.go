@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -135,6 +136,9 @@ func (o *serveOrder) prepare(r mountRequest, c console) (masterKeys, error) {
 	if isImage {
 		return o.prepareImage(r, c)
 	}
+	if err := r.keys.images.checkDirectory(); err != nil {
+		return nil, err
+	}
 	st, err := openStore(o.Source, dirstore.Options{ReadOnly: o.ReadOnly, Shared: o.Shared})
 	if err != nil {
 		return nil, err
@@ -169,11 +173,12 @@ func (o *serveOrder) prepare(r mountRequest, c console) (masterKeys, error) {
 
 // prepareImage is prepare for an image.
 func (o *serveOrder) prepareImage(r mountRequest, c console) (masterKeys, error) {
-	o.ReadOnly, o.Shared, o.Force = true, false, r.keys.force
+	o.ReadOnly, o.Shared = true, false
+	o.Partition, o.Force = int(r.keys.images.partition), r.keys.images.force
 	if _, err := o.Pipeline.Drivers.table(nil); err != nil {
 		return nil, err
 	}
-	v, err := openImageVolume(o.Source, new(keys.Keyring), o.Force, fs.Options{})
+	v, err := openImageVolume(o.image(), new(keys.Keyring), fs.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +189,14 @@ func (o *serveOrder) prepareImage(r mountRequest, c console) (masterKeys, error)
 	if err := checkFUSE(o.AllowOther); err != nil {
 		return nil, err
 	}
-	return r.keys.unlockImage(r.source, v, c)
+	mks, err := r.keys.unlockImage(r.source, v, c)
+	if err != nil || r.keys.locked {
+		return mks, err
+	}
+	if missing := mks.missing(v); len(missing) > 0 {
+		c.notef("no key for %s: what has it is shown with encrypted names, and its files cannot be opened", strings.Join(missing, ", "))
+	}
+	return mks, nil
 }
 
 // startServer starts a process that serves the mount, in a session of its own so

@@ -188,6 +188,9 @@ func openToRead(source string, k *keyFlags, drivers driverOptions, lock locking,
 		o.Shared = false
 		return openImageForReading(source, k, drivers, o, c)
 	}
+	if err := k.images.checkDirectory(); err != nil {
+		return nil, err
+	}
 	policy, err := readPolicy(source)
 	if err != nil {
 		return nil, err

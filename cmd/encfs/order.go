@@ -20,6 +20,7 @@ type serveOrder struct {
 	AllowOther         bool
 	Shared             bool
 	ShowBad            bool
+	Partition          int
 	Force              bool
 	Options            []string // for the kernel
 	Pipeline           pipelineOptions
@@ -33,6 +34,9 @@ type measureOrder struct {
 	Algorithm  string // that contents are encrypted with in place of the policy's; empty for that
 	Completion []int  // CPUs on which ciphertext arrives; empty for wherever it is asked for
 }
+
+// image returns the source, if it is an image.
+func (o *serveOrder) image() imageSource { return imageSource{o.Source, o.Partition, o.Force} }
 
 // maxOrder bounds the encoded order in bytes.
 const maxOrder = 1 << 20

@@ -122,9 +122,14 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 
 	// From here on, as a process that dies leaves a mount without a server.
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	// nohup(1) asks for SIGHUP to be ignored. For SIGINT a shell does so by itself,
+	// with a command in the background of a script; the mount ends with the script.
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
-	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options}
+	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Partition: o.Partition}
 	control, err := listenControl(o.MountPoint)
 	if err != nil {
 		log.Warn("no socket for encfs stats", "error", err)
@@ -170,7 +175,8 @@ func (o *measureOrder) measurement(drivers *decrypt.Table) (*fs.Measurement, err
 	}
 	var err error
 	if len(o.Completion) > 0 {
-		m.Completion, err = workqueue.New(workqueue.Attrs{Name: queueName, Kind: workqueue.Bound, CPUs: o.Completion})
+		// Ahead of all else, as an interrupt would be, where the system allows it.
+		m.Completion, err = workqueue.New(workqueue.Attrs{Name: queueName, Kind: workqueue.Bound, CPUs: o.Completion, Nice: -20})
 	}
 	return m, err
 }
@@ -186,7 +192,7 @@ func (o *serveOrder) open(mks masterKeys, opts fs.Options) (*fs.Volume, error) {
 		mks.close()
 		return nil, err
 	case isImage:
-		return openImageVolume(o.Source, mks.ring(), o.Force, opts)
+		return openImageVolume(o.image(), mks.ring(), opts)
 	}
 	return openVolume(o.Source, mks[0], mustLock, opts)
 }

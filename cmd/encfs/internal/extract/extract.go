@@ -155,6 +155,7 @@ func (r *run) extract(paths []string, dest string) error {
 		r.pool.Go(func() { newWorker(r).work() })
 	}
 	if top.inode != nil {
+		r.seen.add(top.attr.Dev, top.attr.Ino)
 		top.left.Add(1)
 		r.walk(top)
 	} else {

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"errors"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -31,8 +32,12 @@ func (r *run) copyObject(w *worker, d *directory, name, p string, i *fs.Inode, a
 		l, first := r.links.claim(a)
 		if first {
 			defer close(l.ready)
-			l.name, l.err = r.make(w, d, name, p, i, a, true)
-			return l.err
+			var err error
+			l.name, err = r.make(w, d, name, p, i, a, true)
+			if _, ours := errors.AsType[*CopyError](err); !ours {
+				l.err = err // which every name would meet
+			}
+			return err
 		}
 		w.await(l.ready)
 		if done, err := r.linkTo(l, d, name); done || err != nil {
@@ -48,11 +53,7 @@ func (r *run) copyObject(w *worker, d *directory, name, p string, i *fs.Inode, a
 // returns another name of it in the staging folder, "" if there are no links.
 func (r *run) make(w *worker, d *directory, name, p string, i *fs.Inode, a fs.Attr, link bool) (linked string, err error) {
 	if r.o.Resume {
-		complete, err := r.isComplete(d, name, i, a)
-		if err != nil {
-			return "", err
-		}
-		if complete {
+		if r.isComplete(d, name, i, a) {
 			r.count.kept.Add(1)
 			r.o.Progress(1, dataSize(a))
 			if link {
