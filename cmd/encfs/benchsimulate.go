@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"encfs/cmd/encfs/internal/bench"
+	"encfs/cmd/encfs/internal/htmlreport"
 	"encfs/decrypt"
 	"encfs/workqueue"
 )
@@ -26,11 +27,14 @@ type simulateRequest struct {
 	times    string // file with service times
 	speeds   string // of drivers
 	seed     uint64
+
+	report func([]bench.TarResult) error // writes what --report asks for
 }
 
 func newBenchSimulateCommand() *cobra.Command {
 	var r simulateRequest
 	var cells simulateFlags
+	var page reportFlag
 	format := newChoice("table", "json", "benchfmt")
 	cmd := &cobra.Command{
 		Use:   "simulate [flags]",
@@ -56,6 +60,9 @@ The results depend on nothing but the service times, which --times keeps, and --
 			if err != nil {
 				return err
 			}
+			r.report = func(results []bench.TarResult) error {
+				return page.write(cmd, htmlreport.Page{Tar: results})
+			}
 			return benchSimulate(cmd.OutOrStdout(), r, plan, format.value, consoleOf(cmd))
 		},
 	}
@@ -66,6 +73,7 @@ The results depend on nothing but the service times, which --times keeps, and --
 	flags.StringVar(&r.times, "times", "", "take service times from `FILE`; if that is not there, write them to it")
 	flags.StringVar(&r.speeds, "speed", "", "take some drivers to be as fast as a `LIST` such as xts-speck128-generic=60 says, in megabytes (10^6 bytes) in a second, whatever they are here")
 	flags.Uint64Var(&r.seed, "seed", 1, "vary service times at random as `N` says")
+	page.add(cmd)
 	format.add(flags, "format", "form of the results")
 	return cmd
 }
@@ -79,8 +87,9 @@ func benchSimulate(stdout io.Writer, r simulateRequest, plan *simulatePlan, form
 		return err
 	}
 	var measured []bench.SimulatedCell
+	var here []bench.TarResult // what was measured
 	if r.measured != "" {
-		if measured, err = r.measuredCells(plan); err != nil {
+		if measured, here, err = r.measuredCells(plan); err != nil {
 			return err
 		}
 	} else if r.tree != "" {
@@ -95,6 +104,14 @@ func benchSimulate(stdout io.Writer, r simulateRequest, plan *simulatePlan, form
 	}
 	reproduced := bench.SimulateCells(times, measured, r.seed)
 	simulated := bench.SimulateCells(times, plan.cells, r.seed)
+	for _, result := range slices.Concat(reproduced, simulated) {
+		here = append(here, result.TarResult)
+	}
+	return errors.Join(writeSimulated(stdout, format, reproduced, simulated), r.report(here))
+}
+
+// writeSimulated writes results of cells that were measured, and of others.
+func writeSimulated(stdout io.Writer, format string, reproduced, simulated []bench.SimulatedResult) error {
 	switch format {
 	case "json":
 		return writeJSON(stdout, slices.Concat(reproduced, simulated))
@@ -112,26 +129,27 @@ func benchSimulate(stdout io.Writer, r simulateRequest, plan *simulatePlan, form
 	return bench.WriteSimulated(stdout, simulated)
 }
 
-// measuredCells returns the cells of a file of results.
-func (r *simulateRequest) measuredCells(plan *simulatePlan) ([]bench.SimulatedCell, error) {
+// measuredCells returns the cells of a file of results, and these.
+func (r *simulateRequest) measuredCells(plan *simulatePlan) ([]bench.SimulatedCell, []bench.TarResult, error) {
 	text, err := os.ReadFile(r.measured)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var results []bench.TarResult
 	if err := json.Unmarshal(text, &results); err != nil {
-		return nil, failf(exitFailure, "write it with bench tar --format json", "%s: has no results of bench tar: %w", r.measured, err)
+		return nil, nil, failf(exitFailure, "write it with bench tar --format json", "%s: has no results of bench tar: %w", r.measured, err)
 	}
 	var files []bench.TreeFile
 	if r.tree != "" {
 		if files, err = listTree(r.tree); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	var cells []bench.SimulatedCell
+	var taken []bench.TarResult
 	for i, result := range results {
 		if err := checkMeasured(result); err != nil {
-			return nil, failf(exitFailure, "write it with bench tar --format json", "%s: result %d: %w", r.measured, i, err)
+			return nil, nil, failf(exitFailure, "write it with bench tar --format json", "%s: result %d: %w", r.measured, i, err)
 		}
 		if result.Simulated {
 			continue
@@ -141,18 +159,18 @@ func (r *simulateRequest) measuredCells(plan *simulatePlan) ([]bench.SimulatedCe
 			tree = bench.GeneratedTree(result.Bytes)
 		}
 		if n := bench.TreeSize(tree); n != result.Bytes {
-			return nil, failf(exitFailure, "name the tree that was measured", "%s: was measured with %d bytes, and the tree in %s has %d", r.measured, result.Bytes, r.tree, n)
+			return nil, nil, failf(exitFailure, "name the tree that was measured", "%s: was measured with %d bytes, and the tree in %s has %d", r.measured, result.Bytes, r.tree, n)
 		}
 		cell, err := bench.MeasuredCell(result, tree, plan.shapeFor(len(result.CPUs)))
 		if err != nil {
-			return nil, failf(exitFailure, "", "%s: result %d: %w", r.measured, i, err)
+			return nil, nil, failf(exitFailure, "", "%s: result %d: %w", r.measured, i, err)
 		}
-		cells = append(cells, cell)
+		cells, taken = append(cells, cell), append(taken, result)
 	}
 	if len(cells) == 0 {
-		return nil, failf(exitFailure, "write it with bench tar --format json", "%s: has no results of bench tar", r.measured)
+		return nil, nil, failf(exitFailure, "write it with bench tar --format json", "%s: has no results of bench tar", r.measured)
 	}
-	return cells, nil
+	return cells, taken, nil
 }
 
 // Bounds of what was measured, for what the model takes time and memory for.
