@@ -22,6 +22,12 @@ const (
 // docs/workqueue.md has what a smaller one would win and lose.
 const moveTime = 400 * time.Nanosecond
 
+// ShareableWork returns how much of a reader's time others could save that takes so long
+// for each of its data units of 4096 bytes: the work that a workqueue.Loop is told of.
+func ShareableWork(units int, unitTime time.Duration) time.Duration {
+	return time.Duration(units) * max(0, unitTime-moveTime)
+}
+
 // A speedometer measures how long ciphers take, once for each driver. Its method
 // may be called concurrently.
 type speedometer struct {

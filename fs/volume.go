@@ -109,6 +109,8 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 		if err := v.openTree(); err != nil {
 			return nil, err
 		}
+	} else if o.Measure != nil && o.Measure.Contents != nil {
+		return nil, fmt.Errorf("fs: root: %w: it is a file system", ErrMeasurement)
 	}
 	return v, nil
 }

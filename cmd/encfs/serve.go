@@ -175,7 +175,8 @@ func (o *measureOrder) measurement(drivers *decrypt.Table) (*fs.Measurement, err
 	}
 	var err error
 	if len(o.Completion) > 0 {
-		m.Completion, err = workqueue.New(workqueue.Attrs{Name: queueName, Kind: workqueue.Bound, CPUs: o.Completion})
+		// Ahead of all else, as an interrupt would be, where the system allows it.
+		m.Completion, err = workqueue.New(workqueue.Attrs{Name: queueName, Kind: workqueue.Bound, CPUs: o.Completion, Nice: -20})
 	}
 	return m, err
 }
