@@ -183,6 +183,34 @@ func TestInconsistent(t *testing.T) {
 	}
 }
 
+// TestMovedFile opens a file that was moved out of its encrypted directory, which is
+// gone: its key is that of nothing but the file.
+func TestMovedFile(t *testing.T) {
+	debugfs := needTool(t, "debugfs")
+	f := ext4test.Get("v2-pad16-1k")
+	m := f.Manifest(t)
+	dir := tempDir(t)
+	img, key := filepath.Join(dir, "image"), filepath.Join(dir, "key")
+	for name, contents := range map[string][]byte{img: f.Image(t), key: []byte(m.Keys[0].RawHex)} {
+		if err := os.WriteFile(name, contents, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := m.Entries[slices.IndexFunc(m.Entries, func(e ext4test.Entry) bool { return e.Path == "secret/text.txt" })]
+	for _, request := range []string{fmt.Sprintf("link <%d> /moved", file.Ino), "unlink /secret"} {
+		if out, err := exec.Command(debugfs, "-w", "-R", request, img).CombinedOutput(); err != nil {
+			t.Fatalf("debugfs: %v\n%s", err, out)
+		}
+	}
+	sum := sha256.Sum256([]byte(encfs(t, "cat", "--key-file", key, img, "moved")))
+	if hex.EncodeToString(sum[:]) != file.SHA256 {
+		t.Error("the file has other contents")
+	}
+	if out, code := tryEncfs(t, "cat", "--locked", img, "moved"); code == 0 {
+		t.Errorf("without the key: %s", out)
+	}
+}
+
 // imageKeys returns the arguments that give the keys of an image.
 func imageKeys(m *ext4test.Manifest, write func(name, contents string) string) []string {
 	var args []string

@@ -83,7 +83,7 @@ everybody knows.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&r.tree, "tree", "", "read a copy of the files in `DIR` rather than generated ones")
-	flags.Var(&r.size, "size", "generate a tree of this size, in KiB or with KiB, MiB or GiB behind: an eighth of it in files as source code has them, the rest in 16 large ones")
+	flags.Var(&r.size, "size", "generate a tree of this size, in KiB or with KiB, MiB or GiB behind: a sixteenth of it in files as source code has them, the rest in 16 large ones")
 	flags.IntVar(&runs, "runs", runs, "measure everything `N` times, for the spread")
 	cells.add(flags)
 	flags.StringVar(&r.temp, "temp", "", "make temporary files in `DIR`, which is on the file system to measure on")

@@ -75,14 +75,15 @@ func (m *tarMount) unmount() error {
 		err = unmount(m.point, true)
 	}
 	kill := time.AfterFunc(serverPatience, func() { m.server.Kill() })
-	defer kill.Stop()
 	if err != nil {
 		m.server.Kill()
 	}
 	state, waitErr := m.server.Wait()
-	switch {
+	switch inTime := kill.Stop(); {
 	case err != nil:
 		return failf(exitFailure, "", "cannot unmount %s: %w", m.point, err)
+	case !inTime:
+		return fmt.Errorf("the server of a mount did not end within %v", serverPatience)
 	case waitErr != nil:
 		return waitErr
 	case !state.Success():

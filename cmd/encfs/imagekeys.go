@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"strings"
 
@@ -186,14 +185,20 @@ func (k *keyFlags) imageByKeyFile(source string, v *fs.Volume, m *imageMetadata,
 	return fail(failf(exitKey, "", "%s: no key of what is encrypted in %s", strings.Join(k.keyFiles, ", "), source))
 }
 
-// fit reports whether one of the keys is that of something in an image.
+// fit reports whether one of the keys is that of something in an image. Files are
+// looked at only if it is that of no directory.
 func (m masterKeys) fit(v *fs.Volume) bool {
-	found := false
-	encryptedTrees(v, math.MaxInt, func(t encryptedTree) bool {
-		found = t.err == nil && m.has(t.policy)
-		return !found
-	})
-	return found
+	for _, search := range []treeSearch{{}, {files: true}} {
+		found := false
+		encryptedTrees(v, search, func(t encryptedTree) bool {
+			found = t.err == nil && m.has(t.policy)
+			return !found
+		})
+		if found {
+			return true
+		}
+	}
+	return false
 }
 
 // has reports whether one of the keys is that of a policy.
@@ -214,7 +219,7 @@ const missingLimit = 2000
 // image, and that are not among these.
 func (m masterKeys) missing(v *fs.Volume) []string {
 	var names []string
-	encryptedTrees(v, missingLimit, func(t encryptedTree) bool {
+	encryptedTrees(v, treeSearch{directories: missingLimit}, func(t encryptedTree) bool {
 		if name := keyName(t.policy); t.err == nil && !m.has(t.policy) && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

@@ -36,7 +36,9 @@ type measureOrder struct {
 }
 
 // image returns the source, if it is an image.
-func (o *serveOrder) image() imageSource { return imageSource{o.Source, o.Partition, o.Force} }
+func (o *serveOrder) image() imageSource {
+	return imageSource{path: o.Source, partition: o.Partition, force: o.Force}
+}
 
 // maxOrder bounds the encoded order in bytes.
 const maxOrder = 1 << 20

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -56,7 +57,6 @@ func Extract(ctx context.Context, v *fs.Volume, paths []string, dest string, o O
 	}
 	r := &run{v: v, o: o, root: os.Geteuid() == 0, jobs: make(chan func(*worker)), help: make(chan func(*worker))}
 	r.links.init()
-	r.seen = inodes{}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	defer r.cancel(nil)
 	err := r.extract(paths, dest)
@@ -120,7 +120,7 @@ type run struct {
 
 	staging *staging
 	links   links
-	seen    inodes // directories, used by the walk only
+	seen    inodes // directories of a root, used by the walk only
 	dest    string
 }
 
@@ -155,6 +155,7 @@ func (r *run) extract(paths []string, dest string) error {
 		r.pool.Go(func() { newWorker(r).work() })
 	}
 	if top.inode != nil {
+		r.seen = inodes{}
 		r.seen.add(top.attr.Dev, top.attr.Ino)
 		top.left.Add(1)
 		r.walk(top)
@@ -195,6 +196,7 @@ func (r *run) start(top *directory, from *root) {
 	i := from.inode
 	from.inode = nil // which the copying releases
 	if from.isDir() {
+		r.seen = inodes{} // one root may lie in another
 		r.descend(top, from.name, from.path, i, from.attr)
 		return
 	}
@@ -243,9 +245,8 @@ func (r *run) over(err error) bool {
 
 // ends reports whether there is no point in going on after the error.
 func (e *CopyError) ends() bool {
-	switch e.Op {
-	case opOwner, opMode, opTimes, opAttribute: // ENOSPC: that it is too large for the file system
-		return false
+	if strings.HasPrefix(e.Op, opAttribute) {
+		return false // ENOSPC: it is too large for the file system
 	}
 	return e.Err == unix.ENOSPC || e.Err == unix.EDQUOT || e.Err == unix.EROFS
 }

@@ -20,6 +20,8 @@ type fakeFS struct {
 	asked map[fakeAsked]int // guarded by mu
 }
 
+var _ store.FileSystem = (*fakeFS)(nil)
+
 // A fakeAsked is a name that was looked up.
 type fakeAsked struct {
 	dir  *fakeNode
@@ -80,6 +82,8 @@ func (f *fakeFS) Close() error                                  { return nil }
 func (f *fakeFS) Readlink(n store.Node) ([]byte, error)         { return []byte(n.(*fakeNode).target), nil }
 func (f *fakeFS) Attr(n store.Node) (store.Attr, error)         { return n.(*fakeNode).attr(), nil }
 func (f *fakeFS) Open(n store.Node, _ bool) (store.File, error) { return f.OpenUnits(n, fakeUnit) }
+
+func (f *fakeFS) Case(store.Node) (store.Case, error) { return store.CaseSensitive, nil }
 
 func (f *fakeFS) LookupHash(store.Node, uint32, func([]byte) bool) (store.Node, store.Attr, error) {
 	return nil, store.Attr{}, syscall.ENOENT

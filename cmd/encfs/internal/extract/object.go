@@ -82,13 +82,14 @@ func (r *run) make(w *worker, d *directory, name, p string, i *fs.Inode, a fs.At
 		unix.Unlinkat(r.staging.fd, temp, 0)
 		return linked, err
 	}
-	r.counted(a)
+	r.counted(a, made.bytes)
 	r.lack(p, lacks...)
 	return linked, nil
 }
 
-// counted counts an object that was made.
-func (r *run) counted(a fs.Attr) {
+// counted counts an object that was made, with so many bytes of data.
+func (r *run) counted(a fs.Attr, bytes int64) {
+	r.count.bytes.Add(bytes)
 	switch a.Mode & store.ModeType {
 	case store.ModeRegular:
 		r.count.files.Add(1)

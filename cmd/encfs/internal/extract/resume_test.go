@@ -100,8 +100,12 @@ func TestResumeRedoes(t *testing.T) {
 		}, 1},
 		{"time", func() error { return os.Chtimes(at("a/size-4096"), time.Time{}, time.Unix(1, 2)) }, 1},
 		{"mode", func() error { return os.Chmod(at("a/size-4096"), 0o600) }, 1},
-		{"attribute", func() error { return unix.Removexattr(at("a/size-1"), "user.two") }, 1},
-		{"attribute's value", func() error { return unix.Setxattr(at("a/size-1"), "user.two", []byte("x"), 0) }, 1},
+		{"attribute", func() error {
+			return writableFor(at("a/size-1"), func(p string) error { return unix.Removexattr(p, "user.two") })
+		}, 1},
+		{"attribute's value", func() error {
+			return writableFor(at("a/size-1"), func(p string) error { return unix.Setxattr(p, "user.two", []byte("x"), 0) })
+		}, 1},
 		{"directory's mode", func() error { return os.Chmod(at("a"), 0) }, 0},
 		{"type", func() error { os.Remove(at("a/fifo")); return os.WriteFile(at("a/fifo"), nil, 0o644) }, -1},
 		{"target", func() error { os.Remove(at("a/link")); return os.Symlink("elsewhere", at("a/link")) }, 1},
@@ -139,6 +143,15 @@ func TestResumeRedoes(t *testing.T) {
 	if a, err := Extract(context.Background(), v, []string{"/"}, dest, Options{Resume: true}); err != nil || a.Failed != 1 || a.Kept+a.Links+a.Files != 22 {
 		t.Errorf("got error %v, account %+v", err, a)
 	}
+}
+
+// writableFor calls f while a file can be written to.
+func writableFor(p string, f func(string) error) error {
+	info, err := os.Lstat(p)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.Chmod(p, 0o600), f(p), os.Chmod(p, info.Mode().Perm()))
 }
 
 // TestKill kills the program that extracts, in the middle of it, and goes on, until it
