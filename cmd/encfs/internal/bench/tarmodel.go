@@ -59,7 +59,7 @@ func (m ServiceTimes) Simulate(c TarCell, seed uint64) (time.Duration, ReadParts
 	t.server.init(t, machine.Start)
 	for _, files := range c.Parts {
 		j := &modelTar{model: t, files: files, page: w.NewSleeper()}
-		w.Go(j.run)
+		w.StartThread(j.run)
 	}
 	w.Run()
 	t.queue.Close()

@@ -45,7 +45,7 @@ func TestReadAheadWindows(t *testing.T) {
 			j := &modelTar{model: m}
 			next := window{0, firstWindow, recordPages, nil}
 			var got []int
-			m.world.Go(func(self *simulate.Thread) {
+			m.world.StartThread(func(self *simulate.Thread) {
 				j.self = self
 				for {
 					w := j.readAhead(&next, tt.pages)

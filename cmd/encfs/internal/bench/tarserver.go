@@ -51,7 +51,7 @@ func (s *fuseServer) init(m *tarModel, start func(func())) {
 	s.maxReaders = min(max(2, len(m.topology)), 16)
 	s.awake = 1
 	t := s.newThread()
-	m.world.GoRoutine(t.run)
+	m.world.StartGoroutine(t.run)
 }
 
 func (s *fuseServer) newThread() *fuseThread {
