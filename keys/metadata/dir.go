@@ -33,7 +33,7 @@ const (
 )
 
 // A Dir is a .fscrypt folder. It is safe for concurrent use; of two who write one file
-// the last wins.
+// the last wins, unless they use [Dir.Lock].
 type Dir struct {
 	name string   // of the folder, for messages
 	fsys fs.FS    // the folder
@@ -327,6 +327,23 @@ func (d *Dir) Protector(descriptor string, others ...*Dir) (*Protector, error) {
 		return nil, err
 	}
 	return nil, fmt.Errorf("metadata: %w", &LinkError{descriptor, link})
+}
+
+// ProtectorTime returns when the file of a protector in the folder was last changed.
+// The error is a [FileError] with [ErrMissing], or what the system gave.
+func (d *Dir) ProtectorTime(descriptor string) (time.Time, error) {
+	if !isDescriptor(descriptor) {
+		return time.Time{}, fmt.Errorf("metadata: %w: %q names no protector", ErrMissing, descriptor)
+	}
+	name := protectorsDir + "/" + descriptor
+	info, err := fs.Lstat(d.fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrMissing
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("metadata: %w", &FileError{d.name, name, err})
+	}
+	return info.ModTime(), nil
 }
 
 // Link returns where the protector with the given descriptor is, if the folder has a
