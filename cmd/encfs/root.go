@@ -56,6 +56,7 @@ func newRootCommand() *cobra.Command {
 		newCatCommand(),
 		newExtractCommand(),
 		newPasswdCommand(),
+		newProtectorCommand(),
 		newDriversCommand(),
 		newCPUCommand(),
 		newSelftestCommand(),
