@@ -173,7 +173,22 @@ func (d *Dir) read(dir, name string) ([]byte, error) {
 	return b, nil
 }
 
-func (d *Dir) readFile(name string) ([]byte, error) {
+// errReplaced means that a file was replaced between looking at it and opening it.
+var errReplaced = damaged("it changes while it is read")
+
+// maxReads is how often a file is looked at that is replaced each time.
+const maxReads = 100
+
+func (d *Dir) readFile(name string) (b []byte, err error) {
+	for range maxReads {
+		if b, err = d.readOnce(name); !errors.Is(err, errReplaced) {
+			break
+		}
+	}
+	return b, err
+}
+
+func (d *Dir) readOnce(name string) ([]byte, error) {
 	named, err := fs.Lstat(d.fsys, name)
 	if err != nil {
 		return nil, err
@@ -197,7 +212,7 @@ func (d *Dir) readFile(name string) ([]byte, error) {
 		if info, err := f.Stat(); err != nil {
 			return nil, err
 		} else if !os.SameFile(named, info) {
-			return nil, damaged("it changes while it is read")
+			return nil, errReplaced
 		}
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
