@@ -93,7 +93,7 @@ func printProtectors(w io.Writer, list []listedProtector) error {
 			changed = l.Changed.Format("2006-01-02 15:04:05")
 		}
 		if c := l.Argon2id; c != nil {
-			costs = fmt.Sprintf("time %d, %s, %d lanes", c.Time, memorySize(c.MemoryKiB), c.Parallelism)
+			costs = fmt.Sprintf("time %d, %s, parallelism %d", c.Time, memorySize(c.MemoryKiB), c.Parallelism)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.ID, l.Source, changed, costs, printable(fmt.Sprintf("%q", l.Name)))
 	}
