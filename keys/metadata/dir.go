@@ -20,13 +20,14 @@ import (
 // of a cipher directory.
 const FolderName = ".fscrypt"
 
+// MaxFileSize is the length in bytes that no file of a folder exceeds.
+const MaxFileSize = 16384
+
 const (
 	policiesDir   = "policies"
 	protectorsDir = "protectors"
 	linkSuffix    = ".link"
 	tempPrefix    = ".tmp"
-
-	maxFileSize = 16384 // bytes
 
 	folderMode = 0o755
 	fileMode   = 0o600
@@ -159,7 +160,7 @@ func (d *Dir) Close() error {
 }
 
 // read returns the contents of a file of the folder. The error is a *FileError:
-// ErrMissing, or ErrDamaged for what is not a regular file of at most maxFileSize
+// ErrMissing, or ErrDamaged for what is not a regular file of at most MaxFileSize
 // bytes.
 func (d *Dir) read(dir, name string) ([]byte, error) {
 	name = dir + "/" + name
@@ -215,12 +216,12 @@ func (d *Dir) readOnce(name string) ([]byte, error) {
 			return nil, errReplaced
 		}
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	b, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > maxFileSize {
-		return nil, damaged("more than %d bytes", maxFileSize)
+	if len(b) > MaxFileSize {
+		return nil, damaged("more than %d bytes", MaxFileSize)
 	}
 	return b, nil
 }
@@ -410,11 +411,17 @@ func (d *Dir) RemoveProtector(descriptor string) error {
 	return d.remove(protectorsDir, descriptor)
 }
 
-func (d *Dir) write(dir, name string, m proto.Message) error {
+// marshal returns what a file has, which is the same each time.
+func marshal(m proto.Message) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err == nil && len(b) > maxFileSize {
-		err = fmt.Errorf("more than %d bytes", maxFileSize)
+	if err == nil && len(b) > MaxFileSize {
+		err = fmt.Errorf("more than %d bytes", MaxFileSize)
 	}
+	return b, err
+}
+
+func (d *Dir) write(dir, name string, m proto.Message) error {
+	b, err := marshal(m)
 	if err == nil {
 		err = d.replace(dir, name, b)
 	}
