@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"encfs/fs/dirstore"
+	"encfs/keys/metadata"
 )
 
 func newProtectorCommand() *cobra.Command {
@@ -56,14 +57,7 @@ const metadataPatience = 30 * time.Second
 // change calls f to change key metadata. Nobody else who uses change does so
 // meanwhile, and what others have done before is known to f.
 func (m *keyMetadata) change(source string, f func() error) error {
-	unlock, err := m.dirs[0].Lock()
-	for end, pause := time.Now().Add(metadataPatience), time.Millisecond; errors.Is(err, unix.EWOULDBLOCK) && time.Now().Before(end); pause = min(2*pause, 100*time.Millisecond) {
-		time.Sleep(pause)
-		unlock, err = m.dirs[0].Lock()
-	}
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return failf(exitBusy, "try again when it has ended", "another encfs changes the protectors of %s", source)
-	}
+	unlock, err := lockMetadata(m.dirs[0], source)
 	if err != nil {
 		return err
 	}
@@ -72,6 +66,22 @@ func (m *keyMetadata) change(source string, f func() error) error {
 		return err
 	}
 	return f()
+}
+
+// lockMetadata locks the key metadata of a cipher directory, and waits while somebody else
+// has them locked.
+func lockMetadata(dir *metadata.Dir, source string) (unlock func(), err error) {
+	end := time.Now().Add(metadataPatience)
+	for pause := time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
+		unlock, err = dir.Lock()
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return unlock, err
+		}
+		if time.Now().After(end) {
+			return nil, failf(exitBusy, "try again when it has ended", "another encfs changes the protectors of %s", source)
+		}
+		time.Sleep(pause)
+	}
 }
 
 // checkKnown checks that the policy has a protector, readable or not, and returns its

@@ -120,9 +120,9 @@ func TestProtectorRace(t *testing.T) {
 	}
 }
 
-// A kill at any step of a change leaves the old state or the new one, and the next
-// change works.
-func TestProtectorKilled(t *testing.T) {
+// needStrace returns the path of strace, which kills a program at a system call.
+func needStrace(t *testing.T) string {
+	t.Helper()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("no strace")
@@ -130,6 +130,13 @@ func TestProtectorKilled(t *testing.T) {
 	if out, err := exec.Command(strace, "-o", "/dev/null", "true").CombinedOutput(); err != nil {
 		t.Skipf("strace cannot trace: %v, %s", err, out)
 	}
+	return strace
+}
+
+// A kill at any step of a change leaves the old state or the new one, and the next
+// change works.
+func TestProtectorKilled(t *testing.T) {
+	strace := needStrace(t)
 	const opened, closed = true, false
 	add := func(d protectorDir, _ string) []string { return d.addArgs("third") }
 	change := func(d protectorDir, id string) []string {

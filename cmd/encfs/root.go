@@ -57,6 +57,7 @@ func newRootCommand() *cobra.Command {
 		newExtractCommand(),
 		newPasswdCommand(),
 		newProtectorCommand(),
+		newKeyCommand(),
 		newDriversCommand(),
 		newCPUCommand(),
 		newSelftestCommand(),
