@@ -8,7 +8,8 @@ import (
 
 // Requests about the contents of files. There are no file handles: the volume
 // keeps one open file for each inode, whatever number of openings it has, and
-// the kernel has checked what each opening allows.
+// the kernel has checked what each opening allows. With ShortcutNoOpen it is the
+// volume's business alone when that file is open.
 
 // opened fills the reply to an opening. Nobody else changes the contents of an
 // ordinary mount, so what the kernel has cached of the file holds.
@@ -18,7 +19,12 @@ func (f *FS) opened(out *fuse.OpenOut) {
 	}
 }
 
+// Open answers ENOSYS for ShortcutNoOpen, after which the kernel sends neither OPEN
+// nor RELEASE any more.
 func (f *FS) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	if f.noOpen {
+		return fuse.ENOSYS
+	}
 	write := in.Flags&syscall.O_ACCMODE != syscall.O_RDONLY
 	if err := f.v.Open(f.inode(in.NodeId), write); err != nil {
 		return status(err)
@@ -30,6 +36,9 @@ func (f *FS) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.St
 // Release answers to nobody, so that an error, as network file systems tell it
 // last, goes to the log.
 func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
+	if f.noOpen {
+		return // of a file that was created before the first OPEN
+	}
 	if err := f.v.CloseFile(f.inode(in.NodeId)); err != nil {
 		f.v.opts.Log.Error("closing a file failed, perhaps with data not written", "error", err)
 	}
@@ -53,9 +62,15 @@ func (f *FS) Writev(_ <-chan struct{}, _ *fuse.WriteIn, _ [][]byte) (uint32, fus
 	return 0, fuse.ENOSYS
 }
 
-// Flush has nothing to do, as writes are not delayed; ENOSYS spares the request
-// at each close from then on.
-func (f *FS) Flush(_ <-chan struct{}, _ *fuse.FlushIn) fuse.Status { return fuse.ENOSYS }
+// Flush has nothing to do on a local file system, as writes are not delayed; ENOSYS
+// spares the request at each close from then on. Network file systems delay them
+// until a file is closed.
+func (f *FS) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
+	if !f.remote {
+		return fuse.ENOSYS
+	}
+	return status(f.v.Flush(f.inode(in.NodeId)))
+}
 
 func (f *FS) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	const dataOnly = 1 // FUSE_FSYNC_FDATASYNC

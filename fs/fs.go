@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"encfs/fs/store"
 )
 
 // How long the kernel may remember names and attributes. Nobody else changes
@@ -32,6 +34,10 @@ type FS struct {
 	uid     int // of the process; root acts for others
 	gid     int
 	control string // see MountOptions
+
+	remote bool     // the store may be on another machine
+	taken  []string // shortcuts
+	noOpen bool     // see ShortcutNoOpen
 
 	mu      sync.RWMutex
 	nodes   map[uint64]*Inode // guarded by mu
@@ -62,6 +68,9 @@ func newFS(v *Volume) (*FS, error) {
 	}
 	if v.opts.Shared {
 		f.cache = cacheShared
+	}
+	if r, ok := v.store.(store.Remote); ok {
+		f.remote = r.Remote()
 	}
 	return f, nil
 }
@@ -129,8 +138,18 @@ func (f *FS) entry(i *Inode, a *Attr, out *fuse.EntryOut) {
 	out.NodeId = f.number(i)
 	out.Generation = generation
 	out.SetEntryTimeout(f.cache)
-	out.SetAttrTimeout(f.cache)
+	out.SetAttrTimeout(f.attrTimeout(a))
 	f.attr(a, &out.Attr)
+}
+
+// attrTimeout returns for how long the kernel may remember attributes. Those of a
+// file that shows as empty as it is damaged it shall ask for whenever somebody
+// reads it, which then fails, as it opens the file without us.
+func (f *FS) attrTimeout(a *Attr) time.Duration {
+	if f.noOpen && a.Damaged {
+		return 0
+	}
+	return f.cache
 }
 
 func (f *FS) attr(a *Attr, out *fuse.Attr) {

@@ -31,6 +31,8 @@ type MountOptions struct {
 	Source     string   // what /proc/mounts shows as the device
 	Options    []string // more options of mount(2) or fusermount3, such as noexec
 	Control    string   // path of a socket that StatusXattr names; "" if there is none
+
+	Without []Shortcut // not to be taken
 }
 
 // A Server is a mounted volume.
@@ -48,6 +50,7 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
 	f.control = o.Control
+	f.takeShortcuts(o.Without)
 	options := slices.Clone(o.Options)
 	checked := v.system == nil || o.AllowOther
 	if checked {
@@ -109,8 +112,9 @@ func (s *Server) Unmount() error {
 	return nil
 }
 
-// status tells how a volume works, for StatusXattr.
-func (v *Volume) status(control string) ([]byte, error) {
+// status tells how a mount works, for StatusXattr.
+func (f *FS) status() ([]byte, error) {
+	v := f.v
 	status := map[string]any{
 		"queue":    workqueue.Inline.String(),
 		"driver":   v.ContentsDriver(),
@@ -131,8 +135,11 @@ func (v *Volume) status(control string) ([]byte, error) {
 			status["cpus"] = attrs.CPUs
 		}
 	}
-	if control != "" {
-		status["control"] = control
+	if len(f.taken) > 0 {
+		status["shortcuts"] = f.taken
+	}
+	if f.control != "" {
+		status["control"] = f.control
 	}
 	return json.Marshal(status)
 }

@@ -27,7 +27,14 @@ func (f *FS) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fuse.
 }
 
 func (f *FS) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
-	return f.replyAttr(f.inode(in.NodeId), out)
+	i := f.inode(in.NodeId)
+	if in.Flags()&fuse.FUSE_GETATTR_FH != 0 && f.noOpen {
+		// The kernel wants the size of a file that somebody reads.
+		if err := f.v.checkSize(i); err != nil {
+			return status(err)
+		}
+	}
+	return f.replyAttr(i, out)
 }
 
 func (f *FS) replyAttr(i *Inode, out *fuse.AttrOut) fuse.Status {
@@ -35,7 +42,7 @@ func (f *FS) replyAttr(i *Inode, out *fuse.AttrOut) fuse.Status {
 	if err != nil {
 		return status(err)
 	}
-	out.SetTimeout(f.cache)
+	out.SetTimeout(f.attrTimeout(&a))
 	f.attr(&a, &out.Attr)
 	return fuse.OK
 }
@@ -140,6 +147,9 @@ func (f *FS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse
 			// ESTALE the kernel looks again and opens what it finds.
 			err = syscall.ESTALE
 		}
+		if err == nil && f.noOpen {
+			err = f.v.CloseFile(i) // the kernel has it open by itself
+		}
 		return i, a, err
 	})
 	if s.Ok() {
@@ -183,7 +193,7 @@ const StatusXattr = "user.encfs.status"
 
 func (f *FS) getXattr(i *Inode, name string) ([]byte, error) {
 	if i == f.v.Root() && name == StatusXattr {
-		return f.v.status(f.control)
+		return f.status()
 	}
 	value, err := f.v.GetXattr(i, name)
 	if (name == accessACL || name == defaultACL) && Errno(err) == syscall.EOPNOTSUPP {

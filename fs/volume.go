@@ -67,6 +67,7 @@ type Volume struct {
 	reported reporter
 	speeds   speedometer
 	counters *counters
+	files    openFiles
 
 	mu     sync.Mutex
 	inodes map[store.Node]*Inode // guarded by mu
@@ -165,7 +166,7 @@ func checkPolicy(p keys.Policy) error {
 func (v *Volume) Close() error {
 	v.mu.Lock()
 	for _, i := range v.inodes {
-		i.closeForGood()
+		v.closeForGood(i)
 	}
 	clear(v.inodes)
 	v.mu.Unlock()

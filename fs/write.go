@@ -49,11 +49,15 @@ type change struct {
 
 // update calls f to change the contents of a file opened for writing.
 func (v *Volume) update(i *Inode, f func(w *change) error) error {
+	defer v.trimFiles()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.writer == nil {
-		return syscall.EBADF
+		if err := v.onDemand(i, true); err != nil {
+			return err
+		}
 	}
+	i.used.Store(true)
 	if err := v.reload(i); err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"encfs/fs"
 	"encfs/keys"
 )
 
@@ -22,6 +23,7 @@ type serveOrder struct {
 	ShowBad            bool
 	Force              bool
 	Options            []string // for the kernel
+	Without            []fs.Shortcut
 	Pipeline           pipelineOptions
 	Log                string // file to append messages to, empty for syslog
 }

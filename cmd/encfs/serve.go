@@ -114,7 +114,7 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
-	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options}
+	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Without: o.Without}
 	control, err := listenControl(o.MountPoint)
 	if err != nil {
 		log.Warn("no socket for encfs stats", "error", err)

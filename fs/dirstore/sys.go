@@ -214,7 +214,7 @@ func attrOf(st *unix.Statx_t) store.Attr {
 		if !ok {
 			size = 0
 		}
-		a.Size = size
+		a.Size, a.Damaged = size, !ok
 	case unix.S_IFLNK:
 		a.Size = max(0, int64(encoding.DecodedLen(int(a.Size)))-nonceSize)
 	}

@@ -48,6 +48,7 @@ type Attr struct {
 	Nlink            uint32
 	UID, GID         uint32
 	Rdev             uint64 // of devices, as st_rdev
+	Damaged          bool   // it is a regular file with a stored size that none has; Size is 0
 	Size             int64  // plaintext size in bytes; of a symbolic link, the length of its encrypted target
 	Blocks           int64  // allocated, in units of 512 bytes
 	Atime, Mtime     time.Time
@@ -226,6 +227,20 @@ type FileWriter interface {
 	// Sync returns when contents and size are on stable storage; with dataOnly
 	// other attributes need not be.
 	Sync(dataOnly bool) error
+}
+
+// Remote is a Store that may lie on another machine.
+type Remote interface {
+	// Remote reports whether it does: what is written may then fail, and be seen
+	// by others, only when the file is closed.
+	Remote() bool
+}
+
+// A Flusher is a FileWriter of a Remote store.
+type Flusher interface {
+	// Flush does what closing the file does to what has been written, and returns
+	// what it says. Reads go on meanwhile, as during Sync.
+	Flush() error
 }
 
 // Owner is who a new node belongs to. -1 leaves it to the store: the process's

@@ -1,0 +1,48 @@
+package fs
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Shortcut is something that a mount does to be fast and could do without. A
+// mount takes all that are safe where it is; MountOptions.Without takes none of
+// those that it names.
+type Shortcut string
+
+const (
+	// ShortcutNoOpen has the kernel open and close files without telling. It is
+	// not taken where others change the store too, as an opening looks at what
+	// they have done; on network file systems, where closing a file may say that
+	// a write has failed; nor on images, where opening says that a key is missing.
+	ShortcutNoOpen Shortcut = "no-open"
+)
+
+// Shortcuts lists all of them.
+var Shortcuts = []Shortcut{ShortcutNoOpen}
+
+// ParseShortcuts parses a list of names, separated by commas.
+func ParseShortcuts(list string) ([]Shortcut, error) {
+	var names []Shortcut
+	for name := range strings.SplitSeq(list, ",") {
+		s := Shortcut(name)
+		if !slices.Contains(Shortcuts, s) {
+			return nil, fmt.Errorf("fs: no shortcut %q", name)
+		}
+		names = append(names, s)
+	}
+	return names, nil
+}
+
+// takeShortcuts decides which shortcuts this mount takes.
+func (f *FS) takeShortcuts(without []Shortcut) {
+	v := f.v
+	wanted := func(s Shortcut) bool { return !slices.Contains(without, s) }
+	if wanted(ShortcutNoOpen) && !v.opts.Shared && !f.remote && v.system == nil {
+		f.take(ShortcutNoOpen)
+		f.noOpen, v.files.limit = true, defaultKept()
+	}
+}
+
+func (f *FS) take(s Shortcut) { f.taken = append(f.taken, string(s)) }
