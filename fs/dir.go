@@ -149,6 +149,7 @@ func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryL
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	dir := f.inode(in.NodeId)
+	scan := f.newScan(dir, in)
 	entries, err := f.list(h, dir, in.Offset)
 	if err != nil {
 		return status(err)
@@ -167,7 +168,7 @@ func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryL
 		if err != nil {
 			continue
 		}
-		f.entry(i, &a, o)
+		scan.entry(i, &a, o)
 		out.FixMode(a.Mode)
 	}
 	return fuse.OK

@@ -45,7 +45,11 @@ func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 }
 
 func (f *FS) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
-	n, err := f.v.ReadAt(f.inode(in.NodeId), buf[:min(len(buf), int(in.Size))], int64(in.Offset))
+	i := f.inode(in.NodeId)
+	if p := i.listed.Load(); p != 0 && in.Offset == 0 && p == in.Pid && i.listed.CompareAndSwap(p, 0) {
+		f.ahead.scans.hit(p)
+	}
+	n, err := f.v.ReadAt(i, buf[:min(len(buf), int(in.Size))], int64(in.Offset))
 	if err != nil {
 		return nil, status(err)
 	}

@@ -44,6 +44,11 @@ type Inode struct {
 	// time. It is kept where the file is opened on demand, and not while it is open.
 	told atomic.Int64
 
+	// Of what is read ahead; see aheadReader.
+	fence  atomic.Pointer[fence] // of a directory; nil: none, or it is open
+	behind atomic.Pointer[fence] // of a file
+	listed atomic.Uint32         // process that the file was first shown to, in a listing, and that has not read it; 0: none
+
 	// Of a file that is kept open, see openFiles.
 	kept  bool          // guarded by mu
 	used  atomic.Bool   // since the queue last looked at it

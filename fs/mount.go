@@ -50,9 +50,9 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
 	f.control = o.Control
-	f.takeShortcuts(o.Without)
 	options := slices.Clone(o.Options)
 	checked := v.system == nil || o.AllowOther
+	f.takeShortcuts(o.Without, checked)
 	if checked {
 		options = append(options, "default_permissions")
 	}
@@ -89,7 +89,13 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 	go func() {
 		defer close(s.done)
 		srv.Serve()
+		if f.ahead != nil {
+			f.ahead.stop()
+		}
 	}()
+	if f.ahead != nil {
+		f.ahead.storeIn(srv)
+	}
 	if err := srv.WaitMount(); err != nil {
 		if srv.Unmount() == nil {
 			s.Wait()

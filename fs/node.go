@@ -34,6 +34,9 @@ func (f *FS) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) f
 			return status(err)
 		}
 	}
+	if e := i.fence.Load(); e != nil {
+		f.ahead.asked(e, in.Pid)
+	}
 	return f.replyAttr(i, out)
 }
 
@@ -42,7 +45,7 @@ func (f *FS) replyAttr(i *Inode, out *fuse.AttrOut) fuse.Status {
 	if err != nil {
 		return status(err)
 	}
-	out.SetTimeout(f.attrTimeout(&a))
+	out.SetTimeout(f.attrTimeout(i, &a))
 	f.attr(&a, &out.Attr)
 	return fuse.OK
 }

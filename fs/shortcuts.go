@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"encfs/fs/store"
 )
 
 // A Shortcut is something that a mount does to be fast and could do without. A
@@ -17,10 +19,14 @@ const (
 	// they have done; on network file systems, where closing a file may say that
 	// a write has failed; nor on images, where opening says that a key is missing.
 	ShortcutNoOpen Shortcut = "no-open"
+	// ShortcutStoreAhead puts small files into the kernel's cache before they are
+	// asked for, when a process reads what it lists. It needs a store.WholeReader, the
+	// kernel to check permissions, and nobody else to change the store.
+	ShortcutStoreAhead Shortcut = "store-ahead"
 )
 
 // Shortcuts lists all of them.
-var Shortcuts = []Shortcut{ShortcutNoOpen}
+var Shortcuts = []Shortcut{ShortcutNoOpen, ShortcutStoreAhead}
 
 // ParseShortcuts parses a list of names, separated by commas.
 func ParseShortcuts(list string) ([]Shortcut, error) {
@@ -35,13 +41,19 @@ func ParseShortcuts(list string) ([]Shortcut, error) {
 	return names, nil
 }
 
-// takeShortcuts decides which shortcuts this mount takes.
-func (f *FS) takeShortcuts(without []Shortcut) {
+// takeShortcuts decides which shortcuts this mount takes. checked says that the
+// kernel checks permissions.
+func (f *FS) takeShortcuts(without []Shortcut, checked bool) {
 	v := f.v
 	wanted := func(s Shortcut) bool { return !slices.Contains(without, s) }
 	if wanted(ShortcutNoOpen) && !v.opts.Shared && !f.remote && v.system == nil {
 		f.take(ShortcutNoOpen)
 		f.noOpen, v.files.limit = true, defaultKept()
+	}
+	_, whole := v.store.(store.WholeReader)
+	if wanted(ShortcutStoreAhead) && !v.opts.Shared && whole && checked {
+		f.take(ShortcutStoreAhead)
+		f.ahead = newAheadReader(v)
 	}
 }
 

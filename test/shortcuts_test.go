@@ -34,8 +34,9 @@ func (tr *tree) status() (s struct {
 
 // counters returns the counters of the mount.
 func (tr *tree) counters() (c struct {
-	Requests map[string]int
-	OpenFDs  int `json:"open_fds"`
+	Requests    map[string]int
+	OpenFDs     int `json:"open_fds"`
+	FilesStored int `json:"files_stored"`
 }) {
 	tr.t.Helper()
 	if err := json.Unmarshal([]byte(encfs(tr.t, "stats", "--json", tr.root)), &c); err != nil {

@@ -229,6 +229,15 @@ type FileWriter interface {
 	Sync(dataOnly bool) error
 }
 
+// WholeReader is a Store that reads small files in fewer steps than File does.
+type WholeReader interface {
+	// ReadWhole reads all data units of a regular file of the given plaintext size,
+	// which is positive and fits dst, as File.ReadUnits does; it returns the context
+	// and the number of bytes. If it can it leaves the time of access alone. It
+	// fails if the file has another size, and is not called while the file is open.
+	ReadWhole(node Node, dst []byte, size int64, holes []bool) (context []byte, n int, err error)
+}
+
 // Remote is a Store that may lie on another machine.
 type Remote interface {
 	// Remote reports whether it does: what is written may then fail, and be seen
