@@ -36,7 +36,6 @@ type FS struct {
 	control string // see MountOptions
 
 	remote bool         // the store may be on another machine
-	taken  []string     // shortcuts
 	noOpen bool         // see ShortcutNoOpen
 	ahead  *aheadReader // see ShortcutStoreAhead; nil: it is not taken
 
@@ -45,6 +44,7 @@ type FS struct {
 	numbers map[*Inode]uint64 // guarded by mu
 	last    uint64            // greatest number given; guarded by mu
 	devs    map[uint64]uint64 // devices of the store beside the root's; guarded by mu
+	taken   []Shortcut        // guarded by mu
 
 	dirs dirHandles
 }

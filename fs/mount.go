@@ -102,6 +102,7 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		}
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
+	f.takeMounted(mountPoint, o.Without)
 	return s, nil
 }
 
@@ -141,9 +142,11 @@ func (f *FS) status() ([]byte, error) {
 			status["cpus"] = attrs.CPUs
 		}
 	}
+	f.mu.RLock()
 	if len(f.taken) > 0 {
-		status["shortcuts"] = f.taken
+		status["shortcuts"] = slices.Clone(f.taken)
 	}
+	f.mu.RUnlock()
 	if f.control != "" {
 		status["control"] = f.control
 	}

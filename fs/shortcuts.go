@@ -23,10 +23,13 @@ const (
 	// asked for, when a process reads what it lists. It needs a store.WholeReader, the
 	// kernel to check permissions, and nobody else to change the store.
 	ShortcutStoreAhead Shortcut = "store-ahead"
+	// ShortcutReadAhead has the kernel read 1 MiB ahead in a file, in one request,
+	// rather than 128 KiB. Only root can.
+	ShortcutReadAhead Shortcut = "read-ahead"
 )
 
 // Shortcuts lists all of them.
-var Shortcuts = []Shortcut{ShortcutNoOpen, ShortcutStoreAhead}
+var Shortcuts = []Shortcut{ShortcutNoOpen, ShortcutStoreAhead, ShortcutReadAhead}
 
 // ParseShortcuts parses a list of names, separated by commas.
 func ParseShortcuts(list string) ([]Shortcut, error) {
@@ -57,4 +60,18 @@ func (f *FS) takeShortcuts(without []Shortcut, checked bool) {
 	}
 }
 
-func (f *FS) take(s Shortcut) { f.taken = append(f.taken, string(s)) }
+// takeMounted takes the shortcuts for which there has to be a mount.
+func (f *FS) takeMounted(mountPoint string, without []Shortcut) {
+	if slices.Contains(without, ShortcutReadAhead) {
+		return
+	}
+	if err := setReadAhead(mountPoint); err == nil {
+		f.take(ShortcutReadAhead)
+	}
+}
+
+func (f *FS) take(s Shortcut) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.taken = append(f.taken, s)
+}
