@@ -73,15 +73,21 @@ func (f *FS) FsyncDir(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	return status(f.v.SyncDir(f.inode(in.NodeId)))
 }
 
-// list returns the entries from an offset on. At 0 it reads the directory anew.
-// h.mu is held.
-func (f *FS) list(h *dirHandle, dir *Inode, off uint64) ([]DirEntry, error) {
+// list returns the entries from the offset of a request on. At 0 it reads the directory
+// anew, which takes its time if that is large and may be interrupted. h.mu is held.
+func (f *FS) list(h *dirHandle, dir *Inode, cancel <-chan struct{}, in *fuse.ReadIn) ([]DirEntry, error) {
+	off := in.Offset
 	if off == 0 || h.listing == nil {
-		l, err := f.read(dir)
+		err := interruptible(cancel, in.Pid, func(cancel <-chan struct{}) error {
+			l, err := f.read(dir, cancel)
+			if err == nil {
+				h.listing = l
+			}
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		h.listing = l
 	}
 	if off >= uint64(len(h.listing.entries)) {
 		return nil, nil
@@ -91,14 +97,14 @@ func (f *FS) list(h *dirHandle, dir *Inode, off uint64) ([]DirEntry, error) {
 
 // read returns the listing of a directory: that of another handle if it is still
 // true, which nobody knows where others change the store too.
-func (f *FS) read(dir *Inode) (*listing, error) {
+func (f *FS) read(dir *Inode, cancel <-chan struct{}) (*listing, error) {
 	changes := dir.changes.Load()
 	if p := dir.listing.Load(); p != nil && !f.v.opts.Shared {
 		if l := p.Value(); l != nil && l.changes == changes {
 			return l, nil
 		}
 	}
-	entries, err := f.entries(dir)
+	entries, err := f.entries(dir, cancel)
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +117,12 @@ func (f *FS) read(dir *Inode) (*listing, error) {
 // entries reads a directory. The inode numbers are those that Attr tells, except
 // that a mount point has the one of the directory below, as elsewhere, and that
 // the number of ".." is left to the kernel.
-func (f *FS) entries(dir *Inode) ([]DirEntry, error) {
+func (f *FS) entries(dir *Inode, cancel <-chan struct{}) ([]DirEntry, error) {
 	a, err := f.v.Attr(dir)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := f.v.ReadDir(dir)
+	entries, err := f.v.readDirUntil(dir, cancel)
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +134,11 @@ func (f *FS) entries(dir *Inode) ([]DirEntry, error) {
 		DirEntry{Name: "..", Type: store.ModeDir}), nil
 }
 
-func (f *FS) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+func (f *FS) ReadDir(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
 	h := f.dirs.get(in.Fh)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	entries, err := f.list(h, f.inode(in.NodeId), in.Offset)
+	entries, err := f.list(h, f.inode(in.NodeId), cancel, in)
 	if err != nil {
 		return status(err)
 	}
@@ -144,13 +150,13 @@ func (f *FS) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList)
 	return fuse.OK
 }
 
-func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+func (f *FS) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
 	h := f.dirs.get(in.Fh)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	dir := f.inode(in.NodeId)
 	scan := f.newScan(dir, in)
-	entries, err := f.list(h, dir, in.Offset)
+	entries, err := f.list(h, dir, cancel, in)
 	if err != nil {
 		return status(err)
 	}
@@ -164,7 +170,7 @@ func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryL
 		}
 		// An entry that is gone by now, or cannot be looked at, goes out
 		// without attributes; whoever wants them asks and gets the error.
-		i, a, err := f.v.entry(dir, e)
+		i, a, err := f.v.LookupEntry(dir, e)
 		if err != nil {
 			continue
 		}

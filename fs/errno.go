@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"encfs/keys"
+	"encfs/workqueue"
 )
 
 // Errno returns the errno of an error, 0 for nil: the one place where errors
@@ -17,8 +18,11 @@ func Errno(err error) syscall.Errno {
 	if errno, ok := errors.AsType[syscall.Errno](err); ok && errno != 0 && errno != syscall.ENOSYS {
 		return errno
 	}
-	if errors.Is(err, keys.ErrNoKey) {
+	switch {
+	case errors.Is(err, keys.ErrNoKey):
 		return syscall.ENOKEY
+	case errors.Is(err, workqueue.ErrCanceled):
+		return syscall.EINTR
 	}
 	return syscall.EIO
 }

@@ -9,6 +9,7 @@ import (
 
 	"encfs/fs/store"
 	"encfs/keys"
+	"encfs/workqueue"
 )
 
 func TestErrno(t *testing.T) {
@@ -23,6 +24,7 @@ func TestErrno(t *testing.T) {
 		{"damage", &store.DamagedError{Path: "x", Detail: "wrong tag"}, syscall.EIO},
 		{"no key", fmt.Errorf("open: %w", keys.ErrNoKey), syscall.ENOKEY},
 		{"a file cut short", io.ErrUnexpectedEOF, syscall.EIO},
+		{"canceled", fmt.Errorf("read: %w", workqueue.ErrCanceled), syscall.EINTR},
 		{"unknown", errors.New("?"), syscall.EIO},
 		{"never ENOSYS", syscall.ENOSYS, syscall.EIO},
 		{"never success", syscall.Errno(0), syscall.EIO},

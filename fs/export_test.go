@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"encfs/decrypt"
 )
 
 // NewFS is newFS.
@@ -35,7 +37,7 @@ func (i *Inode) UnitTime() time.Duration { return i.unitTime }
 // Listing reads a directory as a new handle does, and returns the first of the
 // entries, which handles share, and their number.
 func (f *FS) Listing(dir *Inode) (*DirEntry, int, error) {
-	l, err := f.read(dir)
+	l, err := f.read(dir, nil)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -44,3 +46,28 @@ func (f *FS) Listing(dir *Inode) (*DirEntry, int, error) {
 
 // StopAhead waits for the end of reading ahead.
 func (f *FS) StopAhead() { f.ahead.stop() }
+
+// WrapCipher makes the ciphers of contents, of a tree, what wrap makes of them.
+func (v *Volume) WrapCipher(wrap func(decrypt.Cipher) decrypt.Cipher) {
+	newCipher := v.driver.New
+	v.driver.New = func(key []byte) (decrypt.Cipher, error) {
+		c, err := newCipher(key)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(c), nil
+	}
+}
+
+// ReadUntil is readUntil.
+func (v *Volume) ReadUntil(i *Inode, dst []byte, off int64, cancel <-chan struct{}) (int, error) {
+	return v.readUntil(i, dst, off, cancel)
+}
+
+// ReadDirUntil is readDirUntil.
+func (v *Volume) ReadDirUntil(dir *Inode, cancel <-chan struct{}) ([]DirEntry, error) {
+	return v.readDirUntil(dir, cancel)
+}
+
+// PendingSignal is pendingSignal.
+var PendingSignal = pendingSignal

@@ -210,18 +210,28 @@ func (v *Volume) Flush(i *Inode) error {
 
 // Seek finds the next data or hole in an open file, as lseek(2) does.
 func (v *Volume) Seek(i *Inode, off int64, whence int) (int64, error) {
-	defer v.trimFiles()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.file == nil {
-		if err := v.onDemand(i, false); err != nil {
+	if v.opts.Shared {
+		if err := v.refresh(i); err != nil {
 			return 0, err
 		}
 	}
-	if err := v.reload(i); err != nil {
+	if err := v.rlockOpen(i); err != nil {
 		return 0, err
 	}
-	return i.file.Seek(off, whence)
+	defer i.mu.RUnlock()
+	off, err := i.file.Seek(off, whence)
+	return off, v.report(err)
+}
+
+// UnitSize returns the size in bytes of the data units of an open file, of which
+// each can be read or not on its own; 0 if it is not open.
+func (v *Volume) UnitSize(i *Inode) int {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	if i.file == nil {
+		return 0
+	}
+	return i.unitSize
 }
 
 // ReadFile writes the whole contents of a file to w, in order.

@@ -44,12 +44,18 @@ func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 	}
 }
 
-func (f *FS) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
+// Read may be interrupted. As go-fuse uses buf again for another request,
+// nothing may write to it afterwards.
+func (f *FS) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
 	i := f.inode(in.NodeId)
 	if p := i.listed.Load(); p != 0 && in.Offset == 0 && p == in.Pid && i.listed.CompareAndSwap(p, 0) {
 		f.ahead.scans.hit(p)
 	}
-	n, err := f.v.ReadAt(i, buf[:min(len(buf), int(in.Size))], int64(in.Offset))
+	n := 0
+	err := interruptible(cancel, in.Pid, func(cancel <-chan struct{}) (err error) {
+		n, err = f.v.readUntil(i, buf[:min(len(buf), int(in.Size))], int64(in.Offset), cancel)
+		return err
+	})
 	if err != nil {
 		return nil, status(err)
 	}

@@ -110,6 +110,21 @@ func (v *Volume) PolicyOf(i *Inode) (p keys.Policy, encrypted bool, err error) {
 	return ctx.Policy, err == nil, v.report(err)
 }
 
+// Locked reports whether a directory or symbolic link, in a file system also a regular
+// file, is encrypted with a key that is not there. The names in the directory are
+// no-key names then, and so is the target of the link.
+func (v *Volume) Locked(i *Inode) (bool, error) {
+	p, encrypted, err := v.PolicyOf(i)
+	if err != nil || !encrypted {
+		return false, err
+	}
+	_, err = v.ring.Find(p)
+	if errors.Is(err, keys.ErrNoKey) {
+		return true, nil
+	}
+	return false, err
+}
+
 // lookupLocked finds an entry by its no-key name.
 func (v *Volume) lookupLocked(dir *Inode, name string) (*Inode, Attr, error) {
 	k, err := decrypt.ParseNoKeyName(name)

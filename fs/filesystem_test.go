@@ -26,10 +26,21 @@ import (
 // openSystem opens an image with the given raw keys, in hexadecimal.
 func openSystem(t testing.TB, img []byte, o fs.Options, rawKeys ...string) *fs.Volume {
 	t.Helper()
+	return newSystem(t, openStore(t, img), o, rawKeys...)
+}
+
+func openStore(t testing.TB, img []byte) *ext4.Store {
+	t.Helper()
 	st, err := ext4.Open(bytes.NewReader(img), int64(len(img)), ext4.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return st
+}
+
+// newSystem is openSystem for a store.
+func newSystem(t testing.TB, st store.FileSystem, o fs.Options, rawKeys ...string) *fs.Volume {
+	t.Helper()
 	ring := new(keys.Keyring)
 	for _, raw := range rawKeys {
 		k, err := keys.NewMasterKey(ext4test.Unhex(t, raw))
@@ -204,6 +215,11 @@ func lockedSystem(t *testing.T, v *fs.Volume, m *ext4test.Manifest) {
 			t.Errorf("%q: %v", p, err)
 			continue
 		}
+		locked, err := v.Locked(i)
+		encrypted := e.Nonce != "" || e.NoKeyTarget != ""
+		if err != nil || locked != encrypted {
+			t.Errorf("%q: Locked: got %v and error %v, want %v", p, locked, err, encrypted)
+		}
 		switch {
 		case e.Type == "symlink":
 			want := e.PlainTarget(t)
@@ -215,6 +231,9 @@ func lockedSystem(t *testing.T, v *fs.Volume, m *ext4test.Manifest) {
 			}
 		case e.Type == "file":
 			err := v.Open(i, false)
+			if size := v.UnitSize(i); (size > 0) != (err == nil) {
+				t.Errorf("%q: data units of %d bytes", p, size)
+			}
 			if err == nil {
 				v.CloseFile(i)
 			}

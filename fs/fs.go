@@ -28,12 +28,13 @@ const generation = 1
 type FS struct {
 	fuse.RawFileSystem // answers what is not implemented below
 
-	v       *Volume
-	cache   time.Duration
-	rootDev uint64
-	uid     int // of the process; root acts for others
-	gid     int
-	control string // see MountOptions
+	v         *Volume
+	cache     time.Duration
+	rootDev   uint64
+	uid       int // of the process; root acts for others
+	gid       int
+	control   string // see MountOptions
+	partition int    // likewise
 
 	remote bool         // the store may be on another machine
 	noOpen bool         // see ShortcutNoOpen

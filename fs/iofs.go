@@ -15,14 +15,12 @@ import (
 // reading: a path as of Walk. It follows no symbolic links, and has ReadLink and
 // Lstat for them. As io/fs knows no other names, what has a name that is not
 // UTF-8 is listed and cannot be opened. It is good until the volume is closed.
-func (v *Volume) IOFS(dir string) iofs.FS { return &ioFS{v, dir} }
+func (v *Volume) IOFS(dir string) iofs.ReadLinkFS { return &ioFS{v, dir} }
 
 type ioFS struct {
 	v   *Volume
 	dir string
 }
-
-var _ iofs.ReadLinkFS = (*ioFS)(nil)
 
 // walk finds an inode, which the caller releases.
 func (f *ioFS) walk(op, name string) (*Inode, Attr, error) {
@@ -137,7 +135,7 @@ func (f *openFile) ReadDir(n int) ([]iofs.DirEntry, error) {
 	}
 	var list []iofs.DirEntry
 	for _, e := range f.entries[:count] {
-		i, a, err := f.v.entry(f.i, e)
+		i, a, err := f.v.LookupEntry(f.i, e)
 		if err != nil {
 			return list, ioError("readdir", path.Join(f.name, e.Name), err)
 		}

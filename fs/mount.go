@@ -31,6 +31,7 @@ type MountOptions struct {
 	Source     string   // what /proc/mounts shows as the device
 	Options    []string // more options of mount(2) or fusermount3, such as noexec
 	Control    string   // path of a socket that StatusXattr names; "" if there is none
+	Partition  int      // of the source, which StatusXattr names; 0 if it is not said
 
 	Without []Shortcut // not to be taken
 }
@@ -49,7 +50,7 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
-	f.control = o.Control
+	f.control, f.partition = o.Control, o.Partition
 	options := slices.Clone(o.Options)
 	checked := v.system == nil || o.AllowOther
 	f.takeShortcuts(o.Without, checked)
@@ -119,7 +120,7 @@ func (s *Server) Unmount() error {
 	return nil
 }
 
-// status tells how a mount works, for StatusXattr.
+// status tells how a mounted volume works, for StatusXattr.
 func (f *FS) status() ([]byte, error) {
 	v := f.v
 	status := map[string]any{
@@ -147,8 +148,14 @@ func (f *FS) status() ([]byte, error) {
 		status["shortcuts"] = slices.Clone(f.taken)
 	}
 	f.mu.RUnlock()
+	if v.system != nil {
+		status["keys"] = v.ring.Names()
+	}
 	if f.control != "" {
 		status["control"] = f.control
+	}
+	if f.partition != 0 {
+		status["partition"] = f.partition
 	}
 	return json.Marshal(status)
 }

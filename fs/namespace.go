@@ -2,11 +2,13 @@ package fs
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"syscall"
 
 	"encfs/fs/store"
 	"encfs/keys"
+	"encfs/workqueue"
 )
 
 // A DirEntry is an entry of a directory under its plain name.
@@ -32,6 +34,9 @@ func (v *Volume) Lookup(dir *Inode, name string) (*Inode, Attr, error) {
 	if err != nil {
 		return nil, Attr{}, err
 	}
+	if n.cases != store.CaseSensitive {
+		return v.lookupFolded(dir, n, name, ct)
+	}
 	i, a, err := v.lookup(dir, ct)
 	if lower, ok := v.badName(name, err); ok {
 		return v.lookupBad(dir, lower)
@@ -48,8 +53,9 @@ func (v *Volume) lookup(dir *Inode, ct []byte) (*Inode, Attr, error) {
 	return v.found(dir, node, attr)
 }
 
-// entry is Lookup of an entry that ReadDir gave.
-func (v *Volume) entry(dir *Inode, e DirEntry) (*Inode, Attr, error) {
+// LookupEntry is Lookup of an entry that ReadDir gave, and goes by the name as it is
+// stored.
+func (v *Volume) LookupEntry(dir *Inode, e DirEntry) (*Inode, Attr, error) {
 	if e.bad {
 		return v.lookupBad(dir, strings.TrimSuffix(e.Name, badSuffix))
 	}
@@ -82,24 +88,47 @@ func (v *Volume) found(dir *Inode, node store.Node, attr Attr) (*Inode, Attr, er
 // whose names do not decrypt to something that can be a name are left out, unless
 // Options.ShowBad is set, and logged once. Without the key of a directory in a
 // file system the names are no-key names.
-func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
+func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) { return v.readDirUntil(dir, nil) }
+
+// readDirUntil is ReadDir that gives up when cancel is closed, with an error that
+// wraps workqueue.ErrCanceled.
+func (v *Volume) readDirUntil(dir *Inode, cancel <-chan struct{}) ([]DirEntry, error) {
+	entries, bad, err := v.readDirAll(dir, cancel)
+	for _, err := range bad {
+		v.report(err) // the store has said the others
+	}
+	return entries, err
+}
+
+// ReadDirAll is ReadDir, and says in bad what is wrong with each entry whose name
+// cannot be shown, instead of logging it.
+func (v *Volume) ReadDirAll(dir *Inode) (entries []DirEntry, bad []error, err error) {
+	return v.readDirAll(dir, nil)
+}
+
+func (v *Volume) readDirAll(dir *Inode, cancel <-chan struct{}) (entries []DirEntry, bad []error, err error) {
 	n, err := v.naming(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	stored, err := v.store.ReadDir(dir.node)
 	if err != nil {
-		return nil, v.report(err)
+		return nil, nil, v.report(err)
 	}
-	entries := make([]DirEntry, 0, len(stored))
+	entries = make([]DirEntry, 0, len(stored))
 	for _, e := range stored {
+		if isClosed(cancel) {
+			return nil, nil, workqueue.ErrCanceled
+		}
 		name, err := n.show(e)
 		if err != nil {
-			if e.Err != nil {
-				v.report(e.Err) // other errors the store has said
-			} else {
-				v.reported.once(join(dir.node.String(), e.Lower), "name does not decode: "+err.Error())
+			lower := join(dir.node.String(), e.Lower)
+			if e.Err == nil {
+				err = &store.DamagedError{Path: lower, Detail: "name does not decode: " + err.Error()}
+			} else if _, ok := errors.AsType[*store.DamagedError](err); !ok {
+				err = fmt.Errorf("fs: %s: %w", lower, err)
 			}
+			bad = append(bad, err)
 			if v.opts.ShowBad && v.lowers != nil {
 				entries = append(entries, DirEntry{Name: e.Lower + badSuffix, Ino: e.Ino, Type: e.Type, bad: true})
 			}
@@ -107,7 +136,7 @@ func (v *Volume) ReadDir(dir *Inode) ([]DirEntry, error) {
 		}
 		entries = append(entries, DirEntry{Name: name, Ino: e.Ino, Type: e.Type, sealed: e.Name})
 	}
-	return entries, nil
+	return entries, bad, nil
 }
 
 func join(dir, lower string) string {

@@ -17,6 +17,7 @@ type naming struct {
 	names  *decrypt.Names // nil: not encrypted, or locked
 	locked bool           // encrypted, and without the key
 	policy *keys.Policy   // of a directory in a file system, if it has a sound one
+	cases  store.Case     // of a directory
 }
 
 // seal returns how a name is stored. The naming is not locked.

@@ -5,17 +5,15 @@ import (
 	"io"
 	"sync"
 	"syscall"
-	"time"
 
 	"encfs/decrypt"
-	"encfs/fs/store"
 	"encfs/workqueue"
 )
 
-// itemSize is how many bytes of data units a work item decrypts, so that what a
+// ItemSize is how many bytes of data units a work item decrypts, so that what a
 // queue costs is small beside the work and a large read still falls into enough
 // items for several CPUs.
-const itemSize = 64 << 10
+const ItemSize = 64 << 10
 
 // A span is the data units that a read touches.
 type span struct {
@@ -46,6 +44,11 @@ type reading struct {
 	data     []byte
 	first    uint64 // number of the first data unit in data
 	unitSize int    // in bytes
+	units    int    // in data, of which the last may be a part
+	full     int    // of these, that are no holes
+	done     bool   // they are decrypted already
+
+	arrival arrival // where ciphertext arrives on certain CPUs
 }
 
 var readings = sync.Pool{New: func() any { return newReading() }}
@@ -53,6 +56,7 @@ var readings = sync.Pool{New: func() any { return newReading() }}
 func newReading() *reading {
 	r := new(reading)
 	r.loop.Init(r.decrypt)
+	r.arrival.Init(r.arrive)
 	return r
 }
 
@@ -80,15 +84,22 @@ func (r *reading) decrypt(from, to int) {
 // decrypted in dst itself where that has room for whole data units. It allocates
 // nothing once its pools are warm.
 func (v *Volume) ReadAt(i *Inode, dst []byte, off int64) (int, error) {
-	n, err := v.readAt(i, dst, off)
+	return v.readUntil(i, dst, off, nil)
+}
+
+// readUntil is ReadAt that gives up when cancel is closed, with an error that wraps
+// workqueue.ErrCanceled. What dst holds is undefined then, but nobody writes to it any
+// more.
+func (v *Volume) readUntil(i *Inode, dst []byte, off int64, cancel <-chan struct{}) (int, error) {
+	n, err := v.readAt(i, dst, off, cancel)
 	if v.opts.Shared && errors.Is(err, io.ErrUnexpectedEOF) {
 		// Others have cut the file since its size was looked at.
-		n, err = v.readAt(i, dst, off)
+		n, err = v.readAt(i, dst, off, cancel)
 	}
 	return n, err
 }
 
-func (v *Volume) readAt(i *Inode, dst []byte, off int64) (int, error) {
+func (v *Volume) readAt(i *Inode, dst []byte, off int64, cancel <-chan struct{}) (int, error) {
 	if off < 0 {
 		return 0, syscall.EINVAL
 	}
@@ -111,14 +122,14 @@ func (v *Volume) readAt(i *Inode, dst []byte, off int64) (int, error) {
 	defer readings.Put(r)
 	whole := s.units * i.unitSize
 	if s.skip == 0 && whole <= len(dst) {
-		return n, v.readUnits(r, i, dst[:whole], s)
+		return n, v.readUnits(r, i, dst[:whole], s, cancel)
 	}
 	if cap(r.buf) < whole {
 		r.buf = make([]byte, whole)
 	}
 	buf := r.buf[:whole]
 	defer clear(buf)
-	if err := v.readUnits(r, i, buf, s); err != nil {
+	if err := v.readUnits(r, i, buf, s, cancel); err != nil {
 		return 0, err
 	}
 	return copy(dst[:n], buf[s.skip:]), nil
@@ -137,76 +148,59 @@ func (v *Volume) refresh(i *Inode) error {
 // readUnits reads the data units of a span into buf and decrypts them there,
 // unless the file is not encrypted, with zeros where they are holes. i.mu is held
 // for reading.
-func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span) error {
+//
+// Reading from the store is one system call, or a few, and is not interrupted.
+func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span, cancel <-chan struct{}) error {
+	if isClosed(cancel) {
+		return workqueue.ErrCanceled
+	}
 	if cap(r.holes) < s.units {
 		r.holes = make([]bool, s.units)
 	}
 	r.holes = r.holes[:s.units]
 	watch := v.counters.startRead()
-	n, err := i.file.ReadUnits(buf, uint64(s.first), r.holes)
+	var err error
+	if m := v.opts.Measure; m != nil && m.Completion != nil {
+		watch, err = v.complete(r, i, buf, s, watch)
+	} else if err = r.fetch(i, buf, s); err == nil {
+		watch.lap(lowerRead)
+	}
+	defer func() { r.data, r.contents, r.done = nil, nil, false }()
 	if err != nil {
 		return v.report(err)
 	}
-	watch.lap(lowerRead)
-	r.data, r.first, r.contents, r.unitSize = buf[:n], uint64(s.first), i.contents, i.unitSize
-	defer func() { r.data, r.contents = nil, nil }()
-	units := (n + i.unitSize - 1) / i.unitSize
-	if i.contents == nil {
-		r.decrypt(0, units)
+	switch {
+	case r.contents == nil:
+		r.decrypt(0, r.units)
 		return nil
-	}
-	full := 0
-	for _, hole := range r.holes[:units] {
-		if !hole {
-			full++
-		}
-	}
-	if full == 0 || v.opts.Queue == nil {
-		r.decrypt(0, units)
-	} else {
-		pages := time.Duration(full * i.unitSize / unitSize) // unitTime is that of a cipher directory's data unit
-		err = r.loop.Run(v.opts.Queue, units, max(itemSize/i.unitSize, 1), pages*max(0, i.unitTime-moveTime))
+	case r.done:
+	case r.full == 0 || v.opts.Queue == nil:
+		r.decrypt(0, r.units)
+	default:
+		pages := r.full * i.unitSize / unitSize // unitTime is that of a cipher directory's data unit
+		err = r.loop.Run(v.opts.Queue, r.units, r.perItem(), ShareableWork(pages, i.unitTime), cancel)
 	}
 	watch.lap(decrypted)
 	return err
 }
 
-// readWhole reads the whole contents of a file, open or not, of the given size into
-// dst, which has room for whole data units. It leaves no trace: the file is not kept
-// open, its time of access stays where the store can see to that, and errors are not
-// logged. It fails if the file has another size.
-func (v *Volume) readWhole(i *Inode, dst []byte, size int64) error {
-	i.mu.RLock()
-	defer i.mu.RUnlock()
-	r := readings.Get().(*reading)
-	defer readings.Put(r)
-	s := spanOf(0, int(size), unitSize)
-	if i.file != nil {
-		if i.file.Size() != size || i.unitSize != unitSize {
-			return errOtherSize
+// fetch reads the data units of a span into buf, and notes what there is to
+// decrypt. i.mu is held for reading.
+func (r *reading) fetch(i *Inode, buf []byte, s span) error {
+	n, err := i.file.ReadUnits(buf, uint64(s.first), r.holes)
+	if err != nil {
+		return err
+	}
+	r.data, r.first, r.contents, r.unitSize = buf[:n], uint64(s.first), i.contents, i.unitSize
+	r.units = (n + i.unitSize - 1) / i.unitSize
+	r.full = 0
+	for _, hole := range r.holes[:r.units] {
+		if !hole {
+			r.full++
 		}
-		return v.readUnits(r, i, dst, s)
 	}
-	w, ok := v.store.(store.WholeReader)
-	if !ok {
-		return syscall.EOPNOTSUPP
-	}
-	if cap(r.holes) < s.units {
-		r.holes = make([]bool, s.units)
-	}
-	r.holes = r.holes[:s.units]
-	context, n, err := w.ReadWhole(i.node, dst, size, r.holes)
-	if err != nil {
-		return err
-	}
-	c, _, err := v.newContents(i.node, context)
-	if err != nil {
-		return err
-	}
-	r.data, r.first, r.contents, r.unitSize = dst[:n], 0, c, unitSize
-	defer func() { r.data, r.contents = nil, nil }()
-	r.decrypt(0, s.units)
 	return nil
 }
 
-var errOtherSize = errors.New("the size is another")
+// perItem returns how many data units make a work item.
+func (r *reading) perItem() int { return max(ItemSize/r.unitSize, 1) }

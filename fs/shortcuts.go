@@ -21,7 +21,8 @@ const (
 	ShortcutNoOpen Shortcut = "no-open"
 	// ShortcutStoreAhead puts small files into the kernel's cache before they are
 	// asked for, when a process reads what it lists. It needs a store.WholeReader, the
-	// kernel to check permissions, and nobody else to change the store.
+	// kernel to check permissions, and nobody else to change the store. Where READ is
+	// to be measured it is not taken.
 	ShortcutStoreAhead Shortcut = "store-ahead"
 	// ShortcutReadAhead has the kernel read 1 MiB ahead in a file, in one request,
 	// rather than 128 KiB. Only root can.
@@ -54,7 +55,7 @@ func (f *FS) takeShortcuts(without []Shortcut, checked bool) {
 		f.noOpen, v.files.limit = true, defaultKept()
 	}
 	_, whole := v.store.(store.WholeReader)
-	if wanted(ShortcutStoreAhead) && !v.opts.Shared && whole && checked {
+	if wanted(ShortcutStoreAhead) && !v.opts.Shared && whole && checked && v.opts.Measure == nil {
 		f.take(ShortcutStoreAhead)
 		f.ahead = newAheadReader(v)
 	}

@@ -21,6 +21,18 @@ import (
 // mountVolume mounts a volume. The returned function unmounts it.
 func mountVolume(t testing.TB, v *fs.Volume, o fs.MountOptions) (point string, unmount func()) {
 	t.Helper()
+	needFUSE(t)
+	point = t.TempDir()
+	s, err := fs.Mount(v, point, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return point, unmounter(t, s.Unmount)
+}
+
+// needFUSE skips a test where nothing can be mounted.
+func needFUSE(t testing.TB) {
+	t.Helper()
 	if fuse, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
 		t.Skip("needs /dev/fuse: ", err)
 	} else {
@@ -29,18 +41,18 @@ func mountVolume(t testing.TB, v *fs.Volume, o fs.MountOptions) (point string, u
 	if _, err := exec.LookPath("fusermount3"); err != nil && os.Geteuid() != 0 {
 		t.Skip("needs root or fusermount3")
 	}
-	point = t.TempDir()
-	s, err := fs.Mount(v, point, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+}
+
+// unmounter returns a function that unmounts, which is called at the end of the
+// test at the latest.
+func unmounter(t testing.TB, try func() error) func() {
 	mounted := true
-	unmount = func() {
+	unmount := func() {
 		if mounted {
 			mounted = false
 			var err error
 			for range 100 { // who else looked at the mount may do so still
-				if err = s.Unmount(); err == nil {
+				if err = try(); err == nil {
 					return
 				}
 				time.Sleep(50 * time.Millisecond)
@@ -49,7 +61,18 @@ func mountVolume(t testing.TB, v *fs.Volume, o fs.MountOptions) (point string, u
 		}
 	}
 	t.Cleanup(unmount)
-	return point, unmount
+	return unmount
+}
+
+// waitForGoroutines fails the test if more goroutines than before go on.
+func waitForGoroutines(t *testing.T, before int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			stacks := make([]byte, 1<<16)
+			t.Fatalf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
+		}
+	}
 }
 
 // The counters of a mount are those of the requests that were made, and nothing is
@@ -129,12 +152,7 @@ func TestStatsOfMount(t *testing.T) {
 	unmount()
 	done()
 	q.Close()
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			stacks := make([]byte, 1<<16)
-			t.Fatalf("goroutines are left:\n%s", stacks[:runtime.Stack(stacks, true)])
-		}
-	}
+	waitForGoroutines(t, before)
 }
 
 // BenchmarkMountRead measures a read of 4 KiB through FUSE, of which counting is a

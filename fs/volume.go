@@ -42,6 +42,7 @@ type Options struct {
 	Shared   bool             // others change the store too: nothing is remembered
 	ShowBad  bool             // show entries whose name does not decode, removable, under their lower name
 	Log      *slog.Logger     // nil: nowhere
+	Measure  *Measurement     // nil, except in benchmarks
 }
 
 // Attr holds the attributes of an inode. The size of a symbolic link is the
@@ -65,6 +66,7 @@ type Volume struct {
 	root   *Inode
 
 	reported reporter
+	folded   foldedNames
 	speeds   speedometer
 	counters *counters
 	files    openFiles
@@ -108,6 +110,8 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 		if err := v.openTree(); err != nil {
 			return nil, err
 		}
+	} else if o.Measure != nil && o.Measure.Contents != nil {
+		return nil, fmt.Errorf("fs: root: %w: it is a file system", ErrMeasurement)
 	}
 	return v, nil
 }
@@ -133,6 +137,11 @@ func (v *Volume) openTree() error {
 	}
 	if v.driver, err = o.Drivers.Lookup(v.policy.Contents.Algorithm()); err != nil {
 		return err
+	}
+	if o.Measure != nil && o.Measure.Contents != nil {
+		if err := v.measured(*o.Measure.Contents); err != nil {
+			return err
+		}
 	}
 	if v.attrs, err = newXattrCipher(mk, v.policy.Padding(), o.Drivers); err != nil {
 		return err
@@ -287,6 +296,11 @@ func (v *Volume) naming(dir *Inode) (*naming, error) {
 	n, err := v.newNaming(dir.node, raw)
 	if err != nil {
 		return nil, v.report(err)
+	}
+	if v.system != nil {
+		if n.cases, err = v.system.Case(dir.node); err != nil {
+			return nil, v.report(err)
+		}
 	}
 	dir.naming.Store(n)
 	return n, nil

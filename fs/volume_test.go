@@ -328,6 +328,22 @@ func TestShowBad(t *testing.T) {
 	done()
 
 	v, _ = openTree(t, dir, fs.Options{ShowBad: true}, dirstore.Options{})
+	entries, errs, err := v.ReadDirAll(v.Root())
+	if err != nil || len(entries) != 3 || len(errs) != 2 {
+		t.Errorf("ReadDirAll: %d entries, bad are %v, error %v", len(entries), errs, err)
+	}
+	for _, err := range errs {
+		if !strings.Contains(err.Error(), "not base64!") && !strings.Contains(err.Error(), strings.Repeat("A", 22)) {
+			t.Errorf("ReadDirAll: bad is %v, without the lower name", err)
+		}
+	}
+	for _, e := range entries {
+		i, _, err := v.LookupEntry(v.Root(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.Release(i, 1)
+	}
 	bad := []string{strings.Repeat("A", 22) + " (undecodable)", "not base64! (undecodable)"}
 	if got, want := listing(t, v), strings.Join(append(bad[:1:1], "file", bad[1]), "|"); got != want {
 		t.Errorf("entries are %q, want %q", got, want)

@@ -7,6 +7,7 @@
 package histogram
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -51,6 +52,18 @@ type Snapshot struct {
 
 // Count returns how many durations were counted.
 func (s *Snapshot) Count() uint64 { return s.count }
+
+// All yields the middle of each bucket in which durations were counted, ascending,
+// and their number.
+func (s *Snapshot) All() iter.Seq2[time.Duration, uint64] {
+	return func(yield func(time.Duration, uint64) bool) {
+		for i, n := range s.counts {
+			if n > 0 && !yield(middle(i), n) {
+				return
+			}
+		}
+	}
+}
 
 // Quantile returns the duration that the part q of those counted, 0 to 1, do not
 // exceed: the middle of the bucket of the one in that place, 0 if there is none.

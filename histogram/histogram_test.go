@@ -122,3 +122,29 @@ func BenchmarkRecord(b *testing.B) {
 		h.Record(time.Duration(i & 0xfffff))
 	}
 }
+
+func TestAll(t *testing.T) {
+	var h Histogram
+	for _, d := range []time.Duration{0, 7, 7, 1000, 1 << maxBits, 1000} {
+		h.Record(d)
+	}
+	var s Snapshot
+	h.AddTo(&s)
+	var durations []time.Duration
+	var counts []uint64
+	for d, n := range s.All() {
+		durations, counts = append(durations, d), append(counts, n)
+	}
+	if want := []time.Duration{0, 7, middle(bucketOf(1000)), middle(buckets - 1)}; !slices.Equal(durations, want) {
+		t.Errorf("got %v, want %v", durations, want)
+	}
+	if want := []uint64{1, 2, 2, 1}; !slices.Equal(counts, want) {
+		t.Errorf("got %v, want %v", counts, want)
+	}
+	for range s.All() {
+		break // and no more is yielded
+	}
+	for range new(Snapshot).All() {
+		t.Error("nothing was counted")
+	}
+}

@@ -3,6 +3,7 @@ package keys
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -71,6 +72,22 @@ func (r *Keyring) Find(p Policy) (*MasterKey, error) {
 		return nil, fmt.Errorf("keys: %w: identifier %v", ErrNoKey, p.Identifier)
 	}
 	return nil, fmt.Errorf("keys: %w: version %d", ErrUnsupportedPolicy, p.Version)
+}
+
+// Names returns the names that policies have for the keys, in order: the
+// identifier and the descriptor of each, in hexadecimal.
+func (r *Keyring) Names() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	names := make([]string, 0, 2*len(r.byIdentifier))
+	for id := range r.byIdentifier {
+		names = append(names, id.String())
+	}
+	for d := range r.byDescriptor {
+		names = append(names, d.String())
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Close closes all keys and leaves the Keyring empty.

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"slices"
 	"testing"
 )
 
@@ -30,6 +31,11 @@ func TestKeyring(t *testing.T) {
 	for _, k := range []*MasterKey{a, b} {
 		find(v2(k), k)
 		find(v1(k), k)
+	}
+	names := []string{a.Identifier().String(), a.Descriptor().String(), b.Identifier().String(), b.Descriptor().String()}
+	slices.Sort(names)
+	if got := r.Names(); !slices.Equal(got, names) {
+		t.Errorf("Names = %q, want %q", got, names)
 	}
 	// A policy of one version does not look at the other's name.
 	find(Policy{Version: 1, Identifier: a.Identifier()}, nil)

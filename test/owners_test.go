@@ -150,58 +150,6 @@ func checkPermissions(t *testing.T, dir string) {
 	})
 }
 
-func TestStickyDirectory(t *testing.T) {
-	tr, dir := openHouse(t)
-	if err := unix.Chmod(tr.path("open"), 0o1777); err != nil {
-		t.Fatal(err)
-	}
-	asUser(t, alice, alice, func() { wantErrno(t, "create", errnoOf(os.WriteFile(dir+"/file", nil, 0o666)), 0) })
-	asUser(t, bob, bob, func() {
-		wantErrno(t, "unlink another's", unix.Unlink(dir+"/file"), unix.EPERM)
-		wantErrno(t, "rename another's", unix.Rename(dir+"/file", dir+"/mine"), unix.EPERM)
-	})
-	asUser(t, alice, alice, func() { wantErrno(t, "unlink one's own", unix.Unlink(dir+"/file"), 0) })
-}
-
-// TestSetIDBitsGo checks that a write by another than root takes the set-ID
-// bits away, and so does a change of owner.
-func TestSetIDBitsGo(t *testing.T) {
-	tr, dir := openHouse(t)
-	mode := func() uint32 {
-		var st unix.Stat_t
-		if err := unix.Stat(tr.path("open", "file"), &st); err != nil {
-			t.Error(err)
-		}
-		return st.Mode & 0o7777
-	}
-	asUser(t, alice, alice, func() {
-		wantErrno(t, "create", errnoOf(os.WriteFile(dir+"/file", []byte("x"), 0o755)), 0)
-		wantErrno(t, "chmod", unix.Chmod(dir+"/file", 0o6777), 0)
-	})
-	if m := mode(); m != 0o6777 {
-		t.Errorf("mode %#o, want 06777", m)
-	}
-	asUser(t, bob, bob, func() {
-		f, err := os.OpenFile(dir+"/file", os.O_WRONLY, 0)
-		if err == nil {
-			_, err = f.WriteAt([]byte("y"), 0)
-			f.Close()
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	if m := mode(); m != 0o777 {
-		t.Errorf("mode after a write by another %#o, want 0777", m)
-	}
-	if err := errors.Join(unix.Chmod(tr.path("open", "file"), 0o6755), unix.Chown(tr.path("open", "file"), bob, bob)); err != nil {
-		t.Fatal(err)
-	}
-	if m := mode(); m != 0o755 {
-		t.Errorf("mode after chown %#o, want 0755", m)
-	}
-}
-
 // TestOthersStayOut checks that without --allow-other even root's mount is
 // root's alone.
 func TestOthersStayOut(t *testing.T) {

@@ -1,6 +1,7 @@
 package workqueue
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -11,10 +12,10 @@ import (
 
 // hostMachine returns the machine that the process runs on, with the CPUs of
 // its affinity mask: that of its main thread, which no worker ever changes.
-func hostMachine() (machine, error) {
-	set := unix.NewCPUSet(maxCPUs)
-	if err := unix.SchedGetaffinityDynamic(unix.Getpid(), set); err != nil {
-		return machine{}, fmt.Errorf("sched_getaffinity: %w", err)
+func hostMachine() (Machine, error) {
+	set, err := processCPUs()
+	if err != nil {
+		return Machine{}, err
 	}
 	var cpus []int
 	for cpu := range maxCPUs {
@@ -22,14 +23,27 @@ func hostMachine() (machine, error) {
 			cpus = append(cpus, cpu)
 		}
 	}
-	return machine{
-		topology:    readTopology(os.DirFS("/sys"), cpus),
-		currentCPU:  currentCPU,
-		startThread: startThread,
-		pin:         pin,
-		renice:      renice,
-		handOver:    measureHandOver,
+	return Machine{
+		Topology:    readTopology(os.DirFS("/sys"), cpus),
+		CurrentCPU:  currentCPU,
+		Now:         stopwatch(),
+		Start:       startGoroutine,
+		StartThread: startThread,
+		Pin:         pin,
+		Renice:      renice,
+		NewSleeper:  newSleeper,
+		LeaveNext:   leaveNext,
+		HandOver:    MeasureHandOver,
 	}, nil
+}
+
+// processCPUs returns the affinity mask of the process, see hostMachine, as it is now.
+func processCPUs() (unix.CPUSetDynamic, error) {
+	set := unix.NewCPUSet(maxCPUs)
+	if err := unix.SchedGetaffinityDynamic(unix.Getpid(), set); err != nil {
+		return nil, fmt.Errorf("sched_getaffinity: %w", err)
+	}
+	return set, nil
 }
 
 // currentCPU returns the CPU on which the caller runs, or ran a moment ago.
@@ -65,11 +79,22 @@ func startThread(f func()) {
 	}()
 }
 
-// pin binds the calling thread to the CPUs.
+// pin binds the calling thread to those of the CPUs that the process may use. If
+// none is left of them the thread stays where it is: to leave the mask that
+// somebody has given the process, as with taskset, the kernel would allow.
 func pin(cpus []int) error {
-	set := unix.NewCPUSet(cpus[len(cpus)-1] + 1)
+	allowed, err := processCPUs()
+	if err != nil {
+		return err
+	}
+	set := unix.NewCPUSet(maxCPUs)
 	for _, cpu := range cpus {
-		set.Set(cpu)
+		if allowed.IsSet(cpu) {
+			set.Set(cpu)
+		}
+	}
+	if set.Count() == 0 {
+		return errors.New("the process may not use any of the CPUs")
 	}
 	if err := unix.SchedSetaffinityDynamic(0, set); err != nil {
 		return fmt.Errorf("sched_setaffinity: %w", err)

@@ -66,6 +66,10 @@ type Attrs struct {
 	// CPUs are the numbers of the CPUs that workers may run on, in any order.
 	// None means all CPUs in the affinity mask of the process at the time of
 	// New. An item that is queued on another CPU goes to a near one of these.
+	//
+	// If CPUs leave the mask later, the kernel moves the workers that run there to
+	// those that are left, and workers that start later are not pinned to others.
+	// Items of a bound queue run on, then, but not on the CPU that queued them.
 	CPUs []int
 
 	// Scope is the affinity scope of an unbound or auto queue. With Strict, workers are

@@ -20,7 +20,8 @@ type Loop struct {
 
 	// Of a Run that is divided among caller and helpers.
 	units, helpers int
-	next           atomic.Int64 // the first unit that nobody has taken
+	cancel         <-chan struct{}
+	next           atomic.Int64 // the first unit that nobody has taken; more than units if the rest is left undone
 
 	queue   *Queue // that it last ran on
 	callers *callers
@@ -39,25 +40,65 @@ type loopItem struct {
 // exclusive. Several goroutines call it at once, for different units.
 func (l *Loop) Init(fn func(from, to int)) { l.fn = fn }
 
-// Run works on n units, numbered from 0, and returns when all are done. perItem
-// is how many of them make an item, where the queue cuts them into such; work is
-// how much of the caller's time others could save, which is what all units take on
-// one CPU less what it costs to bring their data to another. Run allocates nothing
-// once the Loop has as many items as it takes. Its error is nil, or the *PanicError of the first
-// call that panicked; then some units may not be done, but none is worked on.
+// Run works on n units, numbered from 0, and returns when all are done, or after
+// cancel was closed; nil is never. perItem is how many of them make an item, where
+// the queue cuts them into such; work is how much of the caller's time others could
+// save, which is what all units take on one CPU less what it costs to bring their
+// data to another. Run allocates nothing once the Loop has as many items as it takes.
+//
+// Its error is nil if all units are done, the *PanicError of the first call that
+// panicked, or ErrCanceled. After an error some units may not be done, but in
+// every case none is worked on any more, nor will be: what had begun when cancel
+// was closed, an item or a step, has ended, and the rest is taken back.
 //
 // The queue must not be closed before Run returns.
-func (l *Loop) Run(q *Queue, n, perItem int, work time.Duration) error {
+func (l *Loop) Run(q *Queue, n, perItem int, work time.Duration, cancel <-chan struct{}) error {
 	if q.attrs.Kind == Auto && n > 0 {
-		return l.share(q, n, work)
+		return l.share(q, n, perItem, work, cancel)
 	}
+	stopped := l.start(q, n, perItem, cancel)
+	err := l.group.WaitContext(cancel)
+	if err == nil && stopped {
+		err = ErrCanceled
+	}
+	return err
+}
+
+// Start is the first half of Run where the caller has no part in the work, which is
+// so on every queue that is not Auto, and then on that, too: it queues the items,
+// on the CPU that it is called on. Wait, which another goroutine may call, is the
+// second half.
+func (l *Loop) Start(q *Queue, n, perItem int) { l.start(q, n, perItem, nil) }
+
+// start queues the items until cancel is closed, and reports whether it was.
+func (l *Loop) start(q *Queue, n, perItem int, cancel <-chan struct{}) (stopped bool) {
 	for k := 0; k*perItem < n; k++ {
+		if isClosed(cancel) {
+			return true // on an inline queue the items so far have run
+		}
 		w := l.item(k)
 		w.from, w.to = k*perItem, min(n, (k+1)*perItem)
 		l.group.Queue(q, &w.Work)
 	}
-	return l.group.Wait()
+	return false
 }
+
+// isClosed reports whether a channel that nobody sends to is closed.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// StartBy queues an item that may call Start, or not. Wait waits for the item, and for
+// what it has started.
+func (l *Loop) StartBy(q *Queue, w *Work) { l.group.Queue(q, w) }
+
+// Wait returns when all that was started is done, with the error of Run.
+func (l *Loop) Wait() error { return l.group.Wait() }
 
 // item returns the item of a number, which is at most one more than there are.
 func (l *Loop) item(k int) *loopItem {
@@ -76,7 +117,10 @@ func (l *Loop) item(k int) *loopItem {
 }
 
 // share is Run on an auto queue.
-func (l *Loop) share(q *Queue, n int, work time.Duration) error {
+func (l *Loop) share(q *Queue, n, perItem int, work time.Duration, cancel <-chan struct{}) error {
+	if isClosed(cancel) {
+		return ErrCanceled
+	}
 	if l.queue != q {
 		l.queue, l.callers, l.runs = q, q.nextCallers(), 0
 	}
@@ -85,22 +129,40 @@ func (l *Loop) share(q *Queue, n int, work time.Duration) error {
 	l.count(q)
 	helpers := q.helpers(work)
 	if helpers == 0 {
-		return l.attempt(func() { l.fn(0, n) })
+		return attempt(func() error { return l.alone(n, perItem, cancel) })
 	}
-	l.units, l.helpers = n, helpers
+	l.units, l.helpers, l.cancel = n, helpers, cancel
 	l.next.Store(0)
 	for k := range helpers {
 		w := l.item(k)
 		w.from, w.to = 0, 0
 		l.group.Queue(q, &w.Work)
 	}
-	leaveNext()
-	err := l.attempt(l.takeSteps)
+	q.machine.LeaveNext()
+	err := attempt(func() error { l.takeSteps(); return nil })
 	l.group.takeBack()
 	if failure := l.group.Wait(); err == nil {
 		err = failure
 	}
+	if err == nil && l.next.Load() > int64(n) {
+		err = ErrCanceled
+	}
 	return err
+}
+
+// alone works on all units: at once, or as many at a time as make an item if it has
+// to look at cancel.
+func (l *Loop) alone(n, perItem int, cancel <-chan struct{}) error {
+	if cancel == nil {
+		perItem = n
+	}
+	for from := 0; from < n; from += perItem {
+		if isClosed(cancel) {
+			return ErrCanceled
+		}
+		l.fn(from, min(n, from+perItem))
+	}
+	return nil
 }
 
 // runsOnCPU is how many times a Loop is taken to run on the CPU where it ran
@@ -111,7 +173,7 @@ const runsOnCPU = 16
 // count counts what the caller does as an item.
 func (l *Loop) count(q *Queue) {
 	if l.runs%runsOnCPU == 0 {
-		l.cpu = q.machine.currentCPU()
+		l.cpu = q.machine.CurrentCPU()
 	}
 	l.runs++
 	n := q.counter(l.cpu)
@@ -119,19 +181,13 @@ func (l *Loop) count(q *Queue) {
 	n.inline.Add(1)
 }
 
-// takeSteps works on units until none is left that nobody has taken. If one
-// panics the rest is left undone.
+// takeSteps works on units until none is left that nobody has taken. If it
+// panics, or the Run is canceled, the rest is left undone by everybody.
 func (l *Loop) takeSteps() {
-	returned := false
-	defer func() {
-		if !returned {
-			l.next.Store(int64(l.units))
-		}
-	}()
-	for {
+	defer l.leaveRest()
+	for !isClosed(l.cancel) {
 		from := int(l.next.Load())
 		if from >= l.units {
-			returned = true
 			return
 		}
 		to := from + Step(l.units, l.units-from, l.helpers)
@@ -141,15 +197,24 @@ func (l *Loop) takeSteps() {
 	}
 }
 
-// attempt calls f and returns its panic, if it does, as an item's is.
-func (l *Loop) attempt(f func()) (err error) {
+// leaveRest takes the units that nobody has taken, if there are any.
+func (l *Loop) leaveRest() {
+	for {
+		from := l.next.Load()
+		if from >= int64(l.units) || l.next.CompareAndSwap(from, int64(l.units)+1) {
+			return
+		}
+	}
+}
+
+// attempt calls f and returns its error, or its panic as an item's is.
+func attempt(f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = &PanicError{Value: v, Stack: debug.Stack()}
 		}
 	}()
-	f()
-	return nil
+	return f()
 }
 
 // callers counts the goroutines that work in a Loop themselves. A queue has one

@@ -28,7 +28,7 @@ func TestLoop(t *testing.T) {
 		})
 		for _, n := range []int{0, 1, 15, 16, 17, 32, 33, 1000} {
 			for _, work := range []time.Duration{0, leastWork*testHandOver - 1, leastWork * testHandOver, time.Hour} {
-				if err := l.Run(q, n, 16, work); err != nil {
+				if err := l.Run(q, n, 16, work, nil); err != nil {
 					t.Fatal(err)
 				}
 				for i := range units {
@@ -40,6 +40,37 @@ func TestLoop(t *testing.T) {
 						t.Fatalf("%d units, work %v: unit %d was worked on %d times", n, work, i, got)
 					}
 				}
+			}
+		}
+	})
+}
+
+// Start queues all units where it is called, and Wait waits for them.
+func TestLoopStart(t *testing.T) {
+	forEachPolicy(t, func(t *testing.T, m *testMachine, a Attrs) {
+		q := m.mustQueue(t, a)
+		defer q.Close()
+		var l Loop
+		var done atomic.Int32
+		l.Init(func(from, to int) { done.Add(int32(to - from)) })
+		for _, n := range []int{0, 1, 16, 17, 100} {
+			done.Store(0)
+			before := q.Stats()
+			l.Start(q, n, 16)
+			if err := l.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			var starter Work // who waits need not be who starts
+			starter.Init(func(*Work) { l.Start(q, n, 16) })
+			l.StartBy(q, &starter)
+			if err := l.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			if got := done.Load(); got != 2*int32(n) {
+				t.Errorf("%d units, twice: %d were worked on", n, got)
+			}
+			if got := q.Stats().Executed - before.Executed; got != 2*uint64((n+15)/16)+1 {
+				t.Errorf("%d units, twice: %d items", n, got)
 			}
 		}
 	})
@@ -83,7 +114,7 @@ func TestLoopHelpers(t *testing.T) {
 					<-open
 				})
 				var err error
-				go func() { err = l.Run(q, 1000, 16, tt.work) }()
+				go func() { err = l.Run(q, 1000, 16, tt.work, nil) }()
 				synctest.Wait()
 				if got := int(working.Load()) - 1; got != tt.want {
 					t.Errorf("%d workers help, want %d", got, tt.want)
@@ -118,9 +149,9 @@ func TestLoopTakesBack(t *testing.T) {
 		first.Init(func(int, int) { <-open })
 		var running atomic.Int64
 		second.Init(func(int, int) { running.Add(1) })
-		go first.Run(q, 1, 16, 0)
+		go first.Run(q, 1, 16, 0, nil)
 		synctest.Wait()
-		if err := second.Run(q, 1000, 16, time.Hour); err != nil || running.Load() != 1 {
+		if err := second.Run(q, 1000, 16, time.Hour, nil); err != nil || running.Load() != 1 {
 			t.Errorf("beside another caller: %d calls, error %v; want all in one", running.Load(), err)
 		}
 		close(open)
@@ -135,7 +166,7 @@ func TestLoopTakesBack(t *testing.T) {
 		}
 		synctest.Wait()
 		q.unused.Add(2) // as if they slept
-		if err := third.Run(q, 1000, 16, time.Hour); err != nil {
+		if err := third.Run(q, 1000, 16, time.Hour, nil); err != nil {
 			t.Error(err)
 		}
 		q.unused.Add(-2)
@@ -163,7 +194,7 @@ func TestLoopPanic(t *testing.T) {
 						panic("bad unit")
 					}
 				})
-				err := l.Run(q, 1000, 16, work)
+				err := l.Run(q, 1000, 16, work, nil)
 				if p, ok := errors.AsType[*PanicError](err); !ok || p.Value != "bad unit" {
 					t.Errorf("Run = %v, want the panic", err)
 				}
@@ -171,7 +202,7 @@ func TestLoopPanic(t *testing.T) {
 					t.Error("somebody works after Run returned")
 				}
 				l.Init(func(int, int) {})
-				if err := l.Run(q, 1000, 16, work); err != nil {
+				if err := l.Run(q, 1000, 16, work, nil); err != nil {
 					t.Errorf("Run after a panic = %v", err)
 				}
 			}
@@ -199,11 +230,149 @@ func TestLoopPanicEnds(t *testing.T) {
 			<-open
 		})
 		done := make(chan error)
-		go func() { done <- l.Run(q, 1000, 16, time.Hour) }()
+		go func() { done <- l.Run(q, 1000, 16, time.Hour, nil) }()
 		synctest.Wait()
 		close(open)
 		if err := <-done; err == nil || calls.Load() != 2 {
 			t.Errorf("Run = %v after %d calls, want a panic and 2", err, calls.Load())
+		}
+	})
+}
+
+// When Run returns after a cancel, wherever the units are worked on, what had begun
+// has ended and nothing begins.
+func TestLoopCancel(t *testing.T) {
+	const units, perItem = 1000, 16
+	forEachPolicy(t, func(t *testing.T, m *testMachine, a Attrs) {
+		for _, work := range []time.Duration{0, time.Hour} {
+			q := m.mustQueue(t, a)
+			var l Loop
+			var calls atomic.Int64
+			buffer := make([]int, units) // plain, for the race detector
+			open := make(chan struct{})
+			l.Init(func(from, to int) {
+				calls.Add(1)
+				<-open
+				for i := from; i < to; i++ {
+					buffer[i]++
+				}
+			})
+			cancel := make(chan struct{})
+			var err error
+			returned := false
+			go func() {
+				err = l.Run(q, units, perItem, work, cancel)
+				returned = true
+				clear(buffer) // it is the caller's again
+			}()
+			synctest.Wait()
+			begun := calls.Load()
+			if begun == 0 || begun > int64(len(m.Topology)) {
+				t.Errorf("work %v: %d calls run on %d CPUs", work, begun, len(m.Topology))
+			}
+			close(cancel)
+			synctest.Wait()
+			if returned {
+				t.Errorf("work %v: Run returned while the function runs", work)
+			}
+			close(open)
+			synctest.Wait()
+			// With as many CPUs as items all have begun, and the work is complete.
+			want := ErrCanceled
+			if begun == (units+perItem-1)/perItem && a.Kind != Auto {
+				want = nil
+			}
+			if !returned || err != want {
+				t.Errorf("work %v: Run returned: %t, %v, want %v", work, returned, err, want)
+			}
+			if n := calls.Load(); n != begun {
+				t.Errorf("work %v: %d calls, of which %d began after the cancel", work, n, n-begun)
+			}
+			q.Flush()
+			for i, n := range buffer {
+				if n != 0 {
+					t.Fatalf("work %v: unit %d was worked on after Run returned", work, i)
+				}
+			}
+			// The Loop is as new.
+			if err := l.Run(q, units, perItem, work, nil); err != nil {
+				t.Errorf("work %v: Run after a cancel = %v", work, err)
+			}
+			for i, n := range buffer {
+				if n != 1 {
+					t.Fatalf("work %v: unit %d was worked on %d times after a cancel", work, i, n)
+				}
+			}
+			q.Close()
+		}
+	})
+}
+
+// With a cancel before the first unit none is worked on.
+func TestLoopCanceledBefore(t *testing.T) {
+	cancel := make(chan struct{})
+	close(cancel)
+	forEachPolicy(t, func(t *testing.T, m *testMachine, a Attrs) {
+		q := m.mustQueue(t, a)
+		defer q.Close()
+		var l Loop
+		l.Init(func(from, to int) { t.Errorf("worked on units %d to %d", from, to) })
+		for _, work := range []time.Duration{0, time.Hour} {
+			if err := l.Run(q, 1000, 16, work, cancel); err != ErrCanceled {
+				t.Errorf("work %v: Run = %v, want ErrCanceled", work, err)
+			}
+			if err := l.Run(q, 0, 16, work, cancel); err != nil {
+				t.Errorf("work %v: Run of no units = %v, want nil", work, err)
+			}
+		}
+	})
+}
+
+// A cancel that comes when all units have begun changes nothing.
+func TestLoopCanceledTooLate(t *testing.T) {
+	forEachPolicy(t, func(t *testing.T, m *testMachine, a Attrs) {
+		q := m.mustQueue(t, a)
+		defer q.Close()
+		for _, work := range []time.Duration{0, time.Hour} {
+			cancel := make(chan struct{})
+			var l Loop
+			var left atomic.Int64
+			left.Store(1000)
+			l.Init(func(from, to int) {
+				if left.Add(int64(from-to)) == 0 {
+					close(cancel)
+				}
+			})
+			if err := l.Run(q, 1000, 16, work, cancel); err != nil {
+				t.Errorf("work %v: Run = %v, want nil", work, err)
+			}
+		}
+	})
+}
+
+// A panic is told rather than the cancel that came after it.
+func TestLoopPanicAndCancel(t *testing.T) {
+	forEachPolicy(t, func(t *testing.T, m *testMachine, a Attrs) {
+		q := m.mustQueue(t, a)
+		defer q.Close()
+		for _, work := range []time.Duration{0, time.Hour} {
+			cancel := make(chan struct{})
+			var l Loop
+			var once sync.Once
+			l.Init(func(int, int) {
+				bad := false
+				once.Do(func() {
+					close(cancel)
+					bad = true
+				})
+				if bad {
+					panic("bad unit")
+				}
+			})
+			err := l.Run(q, 1000, 16, work, cancel)
+			if p, ok := errors.AsType[*PanicError](err); !ok || p.Value != "bad unit" {
+				t.Errorf("work %v: Run = %v, want the panic", work, err)
+			}
 		}
 	})
 }
@@ -220,10 +389,13 @@ func TestLoopAllocatesNothing(t *testing.T) {
 			var l Loop
 			var sum atomic.Int64
 			l.Init(func(from, to int) { sum.Add(int64(to - from)) })
+			cancel := make(chan struct{})
 			// The average is rounded down, which leaves the runtime some for itself.
 			if got := testing.AllocsPerRun(200, func() {
-				if err := l.Run(q, 256, 16, time.Hour); err != nil {
-					t.Fatal(err)
+				for _, c := range []chan struct{}{nil, cancel} {
+					if err := l.Run(q, 256, 16, time.Hour, c); err != nil {
+						t.Fatal(err)
+					}
 				}
 			}); got != 0 {
 				t.Errorf("Run makes %v allocations, want none", got)
@@ -252,7 +424,7 @@ func TestLoopStress(t *testing.T) {
 					})
 					for round := range 200 {
 						n := (caller*37 + round*13) % 300
-						if err := l.Run(q, n, 16, time.Duration(round%3)*time.Hour); err != nil {
+						if err := l.Run(q, n, 16, time.Duration(round%3)*time.Hour, nil); err != nil {
 							t.Error(err)
 						}
 						for i := range data {
@@ -270,21 +442,25 @@ func TestLoopStress(t *testing.T) {
 	}
 }
 
+// BenchmarkLoop measures what a loop costs, of work that is short or long, without a
+// cancel and with one that does not come.
 func BenchmarkLoop(b *testing.B) {
 	for _, a := range policies {
 		for _, work := range []time.Duration{0, time.Hour} {
-			b.Run(fmt.Sprintf("queue=%s/long=%t", policyName(a), work > 0), func(b *testing.B) {
-				q, err := New(a)
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer q.Close()
-				var l Loop
-				l.Init(func(int, int) {})
-				for b.Loop() {
-					l.Run(q, 16, 16, work)
-				}
-			})
+			for _, cancel := range []chan struct{}{nil, make(chan struct{})} {
+				b.Run(fmt.Sprintf("queue=%s/long=%t/cancel=%t", policyName(a), work > 0, cancel != nil), func(b *testing.B) {
+					q, err := New(a)
+					if err != nil {
+						b.Fatal(err)
+					}
+					defer q.Close()
+					var l Loop
+					l.Init(func(int, int) {})
+					for b.Loop() {
+						l.Run(q, 16, 16, work, cancel)
+					}
+				})
+			}
 		}
 	}
 }

@@ -22,7 +22,8 @@ type Stats struct {
 }
 
 // CPUStats are the counters of the items that started on one CPU. Where the caller
-// of a Loop works is looked at now and then only.
+// of a Loop works is looked at now and then only, and a worker that is pinned to one
+// CPU is taken to run there.
 type CPUStats struct {
 	CPU                      int
 	Executed, Stolen, Inline uint64
@@ -32,7 +33,7 @@ type CPUStats struct {
 // and not in others.
 func (q *Queue) Stats() Stats {
 	s := Stats{Unpinned: q.unpinned.Load(), NotReniced: q.notReniced.Load()}
-	cpus := q.machine.topology.numbers()
+	cpus := q.machine.Topology.CPUs()
 	for cpu := range q.counters {
 		n := &q.counters[cpu]
 		c := CPUStats{CPU: cpu, Executed: n.executed.Load(), Stolen: n.stolen.Load(), Inline: n.inline.Load()}

@@ -15,11 +15,11 @@ import (
 // follows what may be repeated and brackets are around what may be left out.
 func argsOfUse(cmd *cobra.Command, args []string) error {
 	names := slices.DeleteFunc(strings.Fields(cmd.Use)[1:], func(word string) bool { return word == "[flags]" })
-	repeated := false
+	repeated := "" // the name of what may be
 	for i, name := range names {
 		optional := strings.HasPrefix(name, "[")
-		if i == len(names)-1 {
-			repeated = strings.HasSuffix(name, "...")
+		if name, ok := strings.CutSuffix(name, "..."); ok {
+			repeated = strings.Trim(name, "[]")
 		}
 		name = strings.Trim(name, "[].")
 		switch {
@@ -30,9 +30,9 @@ func argsOfUse(cmd *cobra.Command, args []string) error {
 		}
 	}
 	switch {
-	case repeated && slices.Contains(args, ""):
-		return fmt.Errorf("%s is empty", strings.Trim(names[len(names)-1], "[]."))
-	case !repeated && len(args) > len(names):
+	case repeated != "" && slices.Contains(args, ""):
+		return fmt.Errorf("%s is empty", repeated)
+	case repeated == "" && len(args) > len(names):
 		return fmt.Errorf("%q is one argument too many", args[len(names)])
 	}
 	return nil

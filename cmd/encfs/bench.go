@@ -19,6 +19,8 @@ func newBenchCommand() *cobra.Command {
 	cmd.AddCommand(
 		newBenchCipherCommand(),
 		newBenchStressCommand(),
+		newBenchTarCommand(),
+		newBenchSimulateCommand(),
 		newBenchCompareCommand(),
 	)
 	return cmd

@@ -3,29 +3,35 @@ package main
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"os"
-	"path"
-	"path/filepath"
-	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"encfs/fs"
+	"encfs/fs/disk"
 	"encfs/fs/ext4"
 	"encfs/fs/store"
 	"encfs/keys"
 )
 
+// An imageSource is an image or device as it is asked for.
+type imageSource struct {
+	path      string
+	partition int  // of a disk with partitions; 0 is the only one with ext4
+	force     bool // even if others may change it meanwhile
+	known     bool // it has been open before: what is odd about it has been said
+}
+
 // openImage opens the file system in a file or block device, which is only read.
-// One that others may change meanwhile is refused, unless force is set.
-func openImage(name string, force bool) (*ext4.Store, error) {
-	f, err := os.Open(name)
+// One that others may change meanwhile is refused, unless force is set. What is
+// odd about it goes to the log.
+func openImage(src imageSource, log *slog.Logger) (*ext4.Store, error) {
+	f, err := os.Open(src.path)
 	if err != nil {
 		return nil, failf(exitSource, "", "source: %w", err)
 	}
 	st, err := func() (*ext4.Store, error) {
-		if !force {
-			if err := checkUnused(f, name); err != nil {
+		if !src.force {
+			if err := checkUnused(f, src.path); err != nil {
 				return nil, err
 			}
 		}
@@ -33,17 +39,45 @@ func openImage(name string, force bool) (*ext4.Store, error) {
 		if err != nil {
 			return nil, failf(exitSource, "", "source: %w", err)
 		}
-		return ext4.Open(f, size, ext4.Options{})
+		d, err := disk.Open(f, size)
+		if err != nil {
+			return nil, err
+		}
+		part, err := src.fileSystem(d, d.Size, log)
+		if err == nil {
+			var st *ext4.Store
+			if st, err = ext4.Open(openedPart{part, f, d}, part.Size(), ext4.Options{}); err == nil {
+				return st, nil
+			}
+		}
+		d.Close()
+		return nil, err
 	}()
 	if err != nil {
 		f.Close()
-		return nil, imageError(name, err)
+		return nil, imageError(src.path, err)
 	}
 	return st, nil
 }
 
+// An openedPart is a part of the disk in an open file. To close it is to close
+// both.
+type openedPart struct {
+	*io.SectionReader
+	file *os.File
+	disk *disk.Image
+}
+
+func (p openedPart) Close() error { return errors.Join(p.disk.Close(), p.file.Close()) }
+
 // imageError gives the errors of opening an image their exit codes.
 func imageError(name string, err error) error {
+	if e, ok := errors.AsType[*disk.UnsupportedError](err); ok {
+		return failf(exitUnsupported, e.Remedy, "source %s is %w", name, e)
+	}
+	if errors.Is(err, disk.ErrDamaged) {
+		return failf(exitSource, "", "source %s: %w", name, err)
+	}
 	if e, ok := errors.AsType[*ext4.NotExt4Error](err); ok {
 		return failf(exitSource, sourceHint, "source %s is not recognised: %s", name, e.Found)
 	}
@@ -59,65 +93,12 @@ func imageError(name string, err error) error {
 	return err
 }
 
-// checkUnused returns an error if a file or device may be changed while it is read:
-// if it is mounted, or for a file if a loop device can write to it. A mount in
-// another namespace does not show, but keeps the device from being claimed.
-func checkUnused(f *os.File, name string) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return failf(exitSource, "", "source %s: %w", name, err)
-	}
-	const hint = "unmount it, or read it as it is with --force"
-	if st.Mode&unix.S_IFMT != unix.S_IFBLK {
-		if loop := writableLoop(name); loop != "" {
-			return failf(exitBusy, hint, "%s is in use by the loop device %s", name, loop)
-		}
-		return nil
-	}
-	mounts, err := readMounts()
-	if err != nil {
-		return err
-	}
-	for _, m := range mounts {
-		if m.major == unix.Major(st.Rdev) && m.minor == unix.Minor(st.Rdev) {
-			return failf(exitBusy, hint, "%s is mounted at %s", name, m.point)
-		}
-	}
-	fd, err := unix.Open(name, unix.O_RDONLY|unix.O_EXCL|unix.O_CLOEXEC, 0)
-	if err == unix.EBUSY {
-		return failf(exitBusy, hint, "%s is in use", name)
-	}
-	if err == nil {
-		unix.Close(fd)
-	}
-	return nil
-}
-
-// writableLoop returns a loop device that is attached to a file and not read-only,
-// "" if there is none.
-func writableLoop(name string) string {
-	resolved, err := resolve(name)
-	if err != nil {
-		return ""
-	}
-	files, _ := filepath.Glob("/sys/block/loop*/loop/backing_file")
-	for _, file := range files {
-		dir := filepath.Dir(filepath.Dir(file))
-		backing, err := os.ReadFile(file)
-		if err != nil || strings.TrimSuffix(string(backing), "\n") != resolved {
-			continue
-		}
-		if readOnly, err := os.ReadFile(filepath.Join(dir, "ro")); err == nil && strings.TrimSpace(string(readOnly)) == "1" {
-			continue
-		}
-		return "/dev/" + filepath.Base(dir)
-	}
-	return ""
-}
-
 // openImageVolume opens an image with the keys in a ring, which it takes over.
-func openImageVolume(source string, ring *keys.Keyring, force bool, o fs.Options) (*fs.Volume, error) {
-	st, err := openImage(source, force)
+func openImageVolume(src imageSource, ring *keys.Keyring, o fs.Options) (*fs.Volume, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	st, err := openImage(src, o.Log)
 	if err != nil {
 		ring.Close()
 		return nil, err
@@ -131,14 +112,13 @@ func openImageVolume(source string, ring *keys.Keyring, force bool, o fs.Options
 	return v, nil
 }
 
-// openImageForReading is openForReading for an image.
-func openImageForReading(source string, k *keyFlags, drivers driverOptions, c console) (*fs.Volume, error) {
-	log := foregroundLog(c.err)
-	table, err := drivers.table(log)
-	if err != nil {
+// openImageForReading is openToRead for an image.
+func openImageForReading(source string, k *keyFlags, drivers driverOptions, o fs.Options, c console) (v *fs.Volume, err error) {
+	if o.Drivers, err = drivers.table(o.Log); err != nil {
 		return nil, err
 	}
-	locked, err := openImageVolume(source, new(keys.Keyring), k.force, fs.Options{})
+	src := k.images.source(source)
+	locked, err := openImageVolume(src, new(keys.Keyring), fs.Options{Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -147,55 +127,6 @@ func openImageForReading(source string, k *keyFlags, drivers driverOptions, c co
 	if err != nil {
 		return nil, err
 	}
-	return openImageVolume(source, mks.ring(), k.force, fs.Options{
-		Drivers: table, Log: log,
-	})
-}
-
-// An encryptedTree is a directory of an image that is encrypted in one that is not:
-// the top of what has a policy.
-type encryptedTree struct {
-	path   string
-	policy keys.Policy
-	err    error // what is wrong with the policy
-}
-
-// encryptedTrees calls f for the tops of what is encrypted in an image until it
-// returns false. It goes through all directories that are not encrypted, and
-// returns what cannot be read of them.
-func encryptedTrees(v *fs.Volume, f func(encryptedTree) bool) error {
-	var errs []error
-	queue := []string{"/"}
-	for len(queue) > 0 {
-		dir := queue[0]
-		queue = queue[1:]
-		i, a, err := v.Walk(dir)
-		if err != nil {
-			errs = append(errs, plainError(dir, err))
-			continue
-		}
-		if a.Mode&store.ModeType != store.ModeDir {
-			v.Release(i, 1)
-			continue
-		}
-		policy, encrypted, err := v.PolicyOf(i)
-		if encrypted || err != nil {
-			v.Release(i, 1)
-			if !f(encryptedTree{dir, policy, err}) {
-				break
-			}
-			continue
-		}
-		entries, err := v.ReadDir(i)
-		v.Release(i, 1)
-		if err != nil {
-			errs = append(errs, plainError(dir, err))
-		}
-		for _, e := range entries {
-			if e.Type == store.ModeDir || e.Type == 0 {
-				queue = append(queue, path.Join(dir, e.Name))
-			}
-		}
-	}
-	return errors.Join(errs...)
+	src.known = true
+	return openImageVolume(src, mks.ring(), o)
 }

@@ -2,14 +2,8 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	iofs "io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"encfs/fs"
 	"encfs/keys"
@@ -25,53 +19,28 @@ type imageMetadata struct {
 	errs       []error // what cannot be read
 }
 
-// openImageMetadata reads the key metadata of an image; other is one more folder to
-// look for protectors in, "" for none. Where there are none, it returns nil. The
-// caller closes the result.
-func openImageMetadata(v *fs.Volume, other string) (*imageMetadata, error) {
-	i, _, err := v.Walk(metadata.FolderName)
-	if errors.Is(err, unix.ENOENT) {
-		return nil, nil
+// openImageMetadata reads the key metadata of an image, and looks for protectors
+// elsewhere too. Where there are none, it returns nil. The caller closes the result.
+func openImageMetadata(v *fs.Volume, elsewhere metadataPlace) (*imageMetadata, error) {
+	if ok, err := hasMetadata(v); !ok {
+		return nil, err
 	}
-	if err != nil {
-		return nil, plainError(metadata.FolderName, err)
-	}
-	v.Release(i, 1)
 	dir, err := metadata.OpenFS(v.IOFS(metadata.FolderName))
 	if err != nil {
 		return nil, err
 	}
 	m := &imageMetadata{dirs: []*metadata.Dir{dir}}
-	if other != "" {
-		d, err := openOtherMetadata(other)
-		if err != nil {
-			m.close()
-			return nil, err
-		}
-		m.dirs = append(m.dirs, d)
+	more, err := elsewhere.open()
+	if err != nil {
+		m.close()
+		return nil, err
 	}
+	m.dirs = append(m.dirs, more...)
 	m.policies, err = dir.Policies()
 	m.errs = append(m.errs, err)
 	m.protectors, err = dir.Protectors(m.dirs[1:]...)
 	m.errs = append(m.errs, err)
 	return m, nil
-}
-
-// openOtherMetadata opens what --metadata names: a .fscrypt folder, or a directory
-// with one inside.
-func openOtherMetadata(name string) (*metadata.Dir, error) {
-	folder := filepath.Join(name, metadata.FolderName)
-	if _, err := os.Stat(folder); errors.Is(err, iofs.ErrNotExist) {
-		folder = name
-	}
-	dir, err := metadata.OpenFolder(folder)
-	if errors.Is(err, iofs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-		return nil, failf(exitMetadata, "", "--metadata %s: there is no such folder", name)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("--metadata: %w", err)
-	}
-	return dir, nil
 }
 
 func (m *imageMetadata) close() {
@@ -129,7 +98,7 @@ func (k *keyFlags) unlockImage(source string, v *fs.Volume, c console) (masterKe
 	if k.locked {
 		return nil, nil
 	}
-	m, err := openImageMetadata(v, k.metadata)
+	m, err := openImageMetadata(v, k.elsewhere())
 	if err != nil {
 		return nil, err
 	}
@@ -216,17 +185,45 @@ func (k *keyFlags) imageByKeyFile(source string, v *fs.Volume, m *imageMetadata,
 	return fail(failf(exitKey, "", "%s: no key of what is encrypted in %s", strings.Join(k.keyFiles, ", "), source))
 }
 
-// fit reports whether one of the keys is that of something in an image.
+// fit reports whether one of the keys is that of something in an image. Files are
+// looked at only if it is that of no directory.
 func (m masterKeys) fit(v *fs.Volume) bool {
-	found := false
-	encryptedTrees(v, func(t encryptedTree) bool {
-		found = t.err == nil && slices.ContainsFunc(m, func(mk *keys.MasterKey) bool {
-			if t.policy.Version == 1 {
-				return mk.Descriptor() == t.policy.Descriptor
-			}
-			return mk.Identifier() == t.policy.Identifier
+	for _, search := range []treeSearch{{}, {files: true}} {
+		found := false
+		encryptedTrees(v, search, func(t encryptedTree) bool {
+			found = t.err == nil && m.has(t.policy)
+			return !found
 		})
-		return !found
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether one of the keys is that of a policy.
+func (m masterKeys) has(p keys.Policy) bool {
+	return slices.ContainsFunc(m, func(mk *keys.MasterKey) bool {
+		if p.Version == 1 {
+			return mk.Descriptor() == p.Descriptor
+		}
+		return mk.Identifier() == p.Identifier
 	})
-	return found
+}
+
+// missingLimit is how many directories are looked at to say which keys are missing:
+// what is encrypted mostly is near the root.
+const missingLimit = 2000
+
+// missing returns the names of the keys of what is encrypted near the root of an
+// image, and that are not among these.
+func (m masterKeys) missing(v *fs.Volume) []string {
+	var names []string
+	encryptedTrees(v, treeSearch{directories: missingLimit}, func(t encryptedTree) bool {
+		if name := keyName(t.policy); t.err == nil && !m.has(t.policy) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		return true
+	})
+	return names
 }

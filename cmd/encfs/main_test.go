@@ -1,14 +1,21 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	seekable "github.com/SaveTheRbtz/zstd-seekable-format-go/pkg"
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 
 	"encfs/cpufeat"
 	"encfs/decrypt"
@@ -24,14 +31,45 @@ func TestMain(m *testing.M) {
 			os.Args = append([]string{"encfs", "init", "--argon2-time", "1", "--argon2-memory", "64KiB", "--argon2-parallelism", "1"}, os.Args[1:]...)
 			main()
 		},
+		"await": await,
+		"notignored": func() {
+			fmt.Println(notIgnored(unix.SIGINT, unix.SIGHUP, unix.SIGTSTP, unix.SIGCONT))
+		},
 	})
 }
 
+// await is a command for scripts. It runs its argument, as sh does, until that succeeds,
+// and fails after a minute, which is not how long anything takes.
+func await() {
+	var said []byte
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		var err error
+		if said, err = exec.Command("sh", "-c", os.Args[1]).CombinedOutput(); err == nil {
+			return
+		}
+	}
+	fmt.Fprintf(os.Stderr, "await: never came true: %s\n%s", os.Args[1], said)
+	os.Exit(1)
+}
+
 func TestScripts(t *testing.T) {
+	withDefaultSignals(t)
 	images := t.TempDir()
 	for _, name := range []string{"v2-pad16-1k", "multi", "no-encryption", "dirty-fast-commit", "tool-two-protectors", "tool-v1", "tool-linked", "tool-linked-home"} {
 		writeImage(t, images, ext4test.Get(name))
 	}
+	first, second := ext4test.Get("multi").Image(t), ext4test.Get("v2-pad16-1k").Image(t)
+	luks, xfs := []byte("LUKS\xBA\xBE"), []byte("XFSB")
+	writeDisk(t, images, "one.disk", luks, second)
+	writeSeekable(t, filepath.Join(images, "multi.zst"), first)
+	writeDisk(t, images, "two.disk", first, luks, second)
+	writeDisk(t, images, "none.disk", xfs, luks)
+	boot := slices.Clone(second)
+	boot[510], boot[511], boot[446+4], boot[446+8], boot[446+12] = 0x55, 0xAA, 0x83, 1, 1
+	if err := os.WriteFile(filepath.Join(images, "boot.img"), boot, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	writeDisk(t, images, "homes.disk", second, ext4test.Get("tool-linked-home").Image(t))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -67,6 +105,51 @@ func writeImage(t *testing.T, dir string, f ext4test.Fixture) {
 		if err := os.WriteFile(filepath.Join(dir, f.Name+end), []byte(contents), 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// writeDisk writes a disk with an MBR that has these contents in its partitions,
+// each of which begins at a multiple of 1 MiB.
+func writeDisk(t *testing.T, dir, name string, contents ...[]byte) {
+	const sector, align = 512, 1 << 20
+	b := make([]byte, align)
+	b[510], b[511] = 0x55, 0xAA
+	for n, c := range contents {
+		e := b[446+16*n:]
+		e[4] = 0x83
+		binary.LittleEndian.PutUint32(e[8:], uint32(len(b)/sector))
+		size := (len(c) + align - 1) / align * align
+		binary.LittleEndian.PutUint32(e[12:], uint32(size/sector))
+		b = append(append(b, c...), make([]byte, size-len(c))...)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// writeSeekable writes an image packed by zstd in its seekable format.
+func writeSeekable(t *testing.T, path string, image []byte) {
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	encoder, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer encoder.Close()
+	w, err := seekable.NewWriter(f, encoder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part := range slices.Chunk(image, 1<<20) {
+		if _, err := w.Write(part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

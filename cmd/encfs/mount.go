@@ -130,7 +130,11 @@ func mount(r mountRequest, c console) error {
 			return err
 		}
 	}
-	if err := startServer(o, mks); err != nil {
+	server, err := startServer(o, mks)
+	if err != nil {
+		return err
+	}
+	if err := server.Release(); err != nil {
 		return err
 	}
 	if o.Log == "" && isTerminal(c.err) && !hasSyslog() { // a script would hear it each time
@@ -148,6 +152,9 @@ func (o *serveOrder) prepare(r mountRequest, c console) (masterKeys, error) {
 	}
 	if isImage {
 		return o.prepareImage(r, c)
+	}
+	if err := r.keys.images.checkDirectory(); err != nil {
+		return nil, err
 	}
 	st, err := openStore(o.Source, dirstore.Options{ReadOnly: o.ReadOnly, Shared: o.Shared})
 	if err != nil {
@@ -183,11 +190,12 @@ func (o *serveOrder) prepare(r mountRequest, c console) (masterKeys, error) {
 
 // prepareImage is prepare for an image.
 func (o *serveOrder) prepareImage(r mountRequest, c console) (masterKeys, error) {
-	o.ReadOnly, o.Shared, o.Force = true, false, r.keys.force
+	o.ReadOnly, o.Shared = true, false
+	o.Partition, o.Force = int(r.keys.images.partition), r.keys.images.force
 	if _, err := o.Pipeline.Drivers.table(nil); err != nil {
 		return nil, err
 	}
-	v, err := openImageVolume(o.Source, new(keys.Keyring), o.Force, fs.Options{})
+	v, err := openImageVolume(o.image(), new(keys.Keyring), fs.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -198,22 +206,29 @@ func (o *serveOrder) prepareImage(r mountRequest, c console) (masterKeys, error)
 	if err := checkFUSE(o.AllowOther); err != nil {
 		return nil, err
 	}
-	return r.keys.unlockImage(r.source, v, c)
+	mks, err := r.keys.unlockImage(r.source, v, c)
+	if err != nil || r.keys.locked {
+		return mks, err
+	}
+	if missing := mks.missing(v); len(missing) > 0 {
+		c.notef("no key for %s: what has it is shown with encrypted names, and its files cannot be opened", strings.Join(missing, ", "))
+	}
+	return mks, nil
 }
 
 // startServer starts a process that serves the mount, in a session of its own so
-// that it outlives the terminal, and returns once the mount answers. The master
+// that it outlives the terminal, and returns it once the mount answers. The master
 // keys go through a pipe, as arguments and environment can be seen by others.
-func startServer(o serveOrder, mks masterKeys) error {
+func startServer(o serveOrder, mks masterKeys) (*os.Process, error) {
 	orderR, orderW, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer orderR.Close()
 	defer orderW.Close()
 	answerR, answerW, err := os.Pipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer answerR.Close()
 	defer answerW.Close()
@@ -223,11 +238,14 @@ func startServer(o serveOrder, mks masterKeys) error {
 	server.Dir = "/"
 	server.ExtraFiles = []*os.File{orderR, answerW} // orderFD, answerFD
 	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if o.Measure != nil { // nobody has a use for the mount then but this process
+		server.SysProcAttr.Pdeathsig = syscall.SIGTERM
+	}
 	// What we have inherited is not for the server: somebody may wait for the end of
 	// a pipe. Linux before 5.11 cannot do it, and then nothing is lost but that.
 	unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	if err := server.Start(); err != nil {
-		return fmt.Errorf("starting the server: %w", err)
+		return nil, fmt.Errorf("starting the server: %w", err)
 	}
 	orderR.Close()
 	answerW.Close()
@@ -235,14 +253,14 @@ func startServer(o serveOrder, mks masterKeys) error {
 	if err := writeOrder(orderW, o, mks); err != nil && !errors.Is(err, syscall.EPIPE) {
 		server.Process.Kill()
 		server.Wait()
-		return err
+		return nil, err
 	}
 	orderW.Close()
 	if err := readAnswer(answerR); err != nil {
 		server.Wait()
-		return err
+		return nil, err
 	}
-	return server.Process.Release()
+	return server.Process, nil
 }
 
 // ownProgram returns a path of this program to start it by: its name, which becomes the

@@ -10,6 +10,7 @@ type mountOptions struct {
 	readOnly, allowOther, nonEmpty bool
 	passfile                       string
 	keyFiles                       []string
+	partition                      positive
 	kernel                         []string // for the kernel or fusermount3
 }
 
@@ -27,7 +28,7 @@ var ignoredOptions = []string{
 	"lazytime", "nolazytime", "iversion", "noiversion", "mand", "nomand", "silent", "loud",
 }
 
-const mountOptionsHelp = "ro, rw, allow_other, nonempty, dev, nodev, suid, nosuid, exec, noexec, sync, async, passfile=FILE, key-file=FILE"
+const mountOptionsHelp = "ro, rw, allow_other, nonempty, dev, nodev, suid, nosuid, exec, noexec, sync, async, passfile=FILE, key-file=FILE, partition=N"
 
 // parse adds the options of a comma-separated list, as in /etc/fstab. Of
 // opposite options the last one counts.
@@ -47,6 +48,10 @@ func (o *mountOptions) parse(list string) error {
 			o.passfile = value
 		case hasValue && name == "key-file" && value != "":
 			o.keyFiles = append(o.keyFiles, value)
+		case hasValue && name == "partition":
+			if err := o.partition.Set(value); err != nil {
+				return usagef("-o %s: %w", option, err)
+			}
 		case kernelOptions[option] != "":
 			o.kernel = slices.DeleteFunc(o.kernel, func(have string) bool {
 				return have == option || have == kernelOptions[option]

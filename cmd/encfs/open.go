@@ -72,6 +72,9 @@ func lockStore(st *dirstore.Store, source string, shared bool) error {
 	}
 	err := lockWithin(st, shared, patience)
 	if errors.Is(err, unix.EWOULDBLOCK) {
+		if at == "" {
+			at = ", or being extracted"
+		}
 		return failf(exitBusy, "unmount it there, or mount with --shared in both places", "%s is mounted already%s", source, at)
 	}
 	return err
@@ -125,8 +128,17 @@ func (m masterKeys) ring() *keys.Keyring {
 	return ring
 }
 
+// A locking says what openVolume does about others who change a cipher directory.
+type locking int
+
+const (
+	noLock   locking = iota // nothing
+	mustLock                // keep them out, or fail
+	tryLock                 // keep them out, or else remember nothing of what is read
+)
+
 // openVolume opens a cipher directory with its master key, which it takes over.
-func openVolume(source string, mk *keys.MasterKey, lock bool, o fs.Options) (*fs.Volume, error) {
+func openVolume(source string, mk *keys.MasterKey, lock locking, o fs.Options) (*fs.Volume, error) {
 	ring := masterKeys{mk}.ring()
 	st, err := openStore(source, dirstore.Options{ReadOnly: o.ReadOnly, Shared: o.Shared, Log: o.Log})
 	if err != nil {
@@ -134,10 +146,13 @@ func openVolume(source string, mk *keys.MasterKey, lock bool, o fs.Options) (*fs
 		return nil, err
 	}
 	v, err := func() (*fs.Volume, error) {
-		if lock {
+		switch lock {
+		case mustLock:
 			if err := lockStore(st, source, o.ReadOnly || o.Shared); err != nil {
 				return nil, err
 			}
+		case tryLock:
+			o.Shared = st.Lock(true) != nil
 		}
 		if err := st.Unlock(fs.NewHeaderAuthenticator(mk)); err != nil {
 			return nil, err
@@ -159,6 +174,12 @@ func openForReading(source string, k *keyFlags, f *driverFlags, c console) (*fs.
 	if err != nil {
 		return nil, err
 	}
+	return openToRead(source, k, drivers, noLock, fs.Options{Shared: true}, c)
+}
+
+// openToRead is openForReading with options, to which it adds the drivers and, if there
+// is none, the log.
+func openToRead(source string, k *keyFlags, drivers driverOptions, lock locking, o fs.Options, c console) (*fs.Volume, error) {
 	if err := keys.DisableCoreDumps(); err != nil {
 		return nil, err
 	}
@@ -166,26 +187,29 @@ func openForReading(source string, k *keyFlags, f *driverFlags, c console) (*fs.
 	if err != nil {
 		return nil, err
 	}
+	o.ReadOnly = true
+	if o.Log == nil {
+		o.Log = foregroundLog(c.err)
+	}
 	if isImage {
-		return openImageForReading(source, k, drivers, c)
+		o.Shared = false
+		return openImageForReading(source, k, drivers, o, c)
+	}
+	if err := k.images.checkDirectory(); err != nil {
+		return nil, err
 	}
 	policy, err := readPolicy(source)
 	if err != nil {
 		return nil, err
 	}
-	log := foregroundLog(c.err)
-	table, err := drivers.forPolicy(policy, log)
-	if err != nil {
+	if o.Drivers, err = drivers.forPolicy(policy, o.Log); err != nil {
 		return nil, err
 	}
 	mk, err := unlockSource(source, k, c)
 	if err != nil {
 		return nil, err
 	}
-	return openVolume(source, mk, false, fs.Options{
-		ReadOnly: true, Shared: true,
-		Drivers: table, Log: log,
-	})
+	return openVolume(source, mk, lock, o)
 }
 
 // unlockSource asks for the key of a cipher directory and returns its master key.

@@ -21,11 +21,25 @@ type serveOrder struct {
 	AllowOther         bool
 	Shared             bool
 	ShowBad            bool
+	Partition          int
 	Force              bool
 	Options            []string // for the kernel
 	Without            []fs.Shortcut
 	Pipeline           pipelineOptions
 	Log                string // file to append messages to, empty for syslog
+	Measure            *measureOrder
+}
+
+// A measureOrder says how a mount that bench tar measures differs from all others,
+// which have none.
+type measureOrder struct {
+	Algorithm  string // that contents are encrypted with in place of the policy's; empty for that
+	Completion []int  // CPUs on which ciphertext arrives; empty for wherever it is asked for
+}
+
+// image returns the source, if it is an image.
+func (o *serveOrder) image() imageSource {
+	return imageSource{path: o.Source, partition: o.Partition, force: o.Force}
 }
 
 // maxOrder bounds the encoded order in bytes.

@@ -54,7 +54,7 @@ func changePassphrase(w io.Writer, source string, k *keyFlags, replacement passp
 	if err != nil {
 		return err
 	}
-	m, err := openMetadata(source, policy.Identifier, k.metadata)
+	m, err := openMetadata(source, policy.Identifier, k.elsewhere())
 	if err != nil {
 		return err
 	}

@@ -24,10 +24,10 @@ type placedProtector struct {
 	dir *metadata.Dir
 }
 
-// openMetadata reads the key metadata of a cipher directory; other is one more
-// folder to look for protectors in, "" for none. Protectors that cannot be read
-// are no error here. The caller closes the result.
-func openMetadata(source string, id keys.Identifier, other string) (*keyMetadata, error) {
+// openMetadata reads the key metadata of a cipher directory, and looks for
+// protectors elsewhere too. Protectors that cannot be read are no error here. The
+// caller closes the result.
+func openMetadata(source string, id keys.Identifier, elsewhere metadataPlace) (*keyMetadata, error) {
 	root, err := os.OpenRoot(source)
 	if err != nil {
 		return nil, err
@@ -38,22 +38,19 @@ func openMetadata(source string, id keys.Identifier, other string) (*keyMetadata
 		return nil, err
 	}
 	m := &keyMetadata{dirs: []*metadata.Dir{dir}}
-	if err := m.read(id, other); err != nil {
+	if err := m.read(id, elsewhere); err != nil {
 		m.close()
 		return nil, err
 	}
 	return m, nil
 }
 
-func (m *keyMetadata) read(id keys.Identifier, other string) error {
-	if other != "" {
-		dir, err := openOtherMetadata(other)
-		if err != nil {
-			return err
-		}
-		m.dirs = append(m.dirs, dir)
+func (m *keyMetadata) read(id keys.Identifier, elsewhere metadataPlace) error {
+	more, err := elsewhere.open()
+	if err != nil {
+		return err
 	}
-	var err error
+	m.dirs = append(m.dirs, more...)
 	if m.policy, err = m.dirs[0].Policy(id.String()); err != nil {
 		return err
 	}

@@ -54,6 +54,7 @@ func newRootCommand() *cobra.Command {
 		newStatsCommand(),
 		newLsCommand(),
 		newCatCommand(),
+		newExtractCommand(),
 		newPasswdCommand(),
 		newDriversCommand(),
 		newCPUCommand(),
@@ -61,6 +62,7 @@ func newRootCommand() *cobra.Command {
 		newBenchCommand(),
 		newVersionCommand(),
 		newServeCommand(),
+		newTarJobCommand(),
 	)
 	return root
 }

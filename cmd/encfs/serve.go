@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"encfs/decrypt"
 	"encfs/fs"
 	"encfs/keys"
+	"encfs/workqueue"
 )
 
 // Descriptors that the serving process inherits.
@@ -101,8 +103,16 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 		mks.close()
 		return err
 	}
+	measure, err := o.Measure.measurement(drivers)
+	if err != nil {
+		mks.close()
+		return err
+	}
+	if measure != nil && measure.Completion != nil {
+		defer measure.Completion.Close()
+	}
 	v, err := o.open(mks, fs.Options{
-		Queue: queue, Drivers: drivers,
+		Queue: queue, Drivers: drivers, Measure: measure,
 		ReadOnly: o.ReadOnly, Shared: o.Shared, ShowBad: o.ShowBad, Log: log,
 	})
 	if err != nil {
@@ -112,9 +122,16 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 
 	// From here on, as a process that dies leaves a mount without a server.
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	// nohup(1) asks for SIGHUP to be ignored. For SIGINT a shell does so by itself,
+	// with a command in the background of a script; the mount ends with the script.
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
-	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Without: o.Without}
+	mountOptions := fs.MountOptions{
+		AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Partition: o.Partition, Without: o.Without,
+	}
 	control, err := listenControl(o.MountPoint)
 	if err != nil {
 		log.Warn("no socket for encfs stats", "error", err)
@@ -127,7 +144,7 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 		return &failure{code: exitMountPoint, err: err}
 	}
 	if control != nil {
-		control.serve(func() []byte { return statsJSON(v, log) })
+		control.serve(func() []byte { return statsJSON(v, o.Measure != nil, log) })
 	}
 	if err := ready(); err != nil {
 		server.Unmount()
@@ -135,9 +152,35 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 		return err
 	}
 	log.Info("mounted", "source", o.Source, "mountpoint", o.MountPoint)
-	waitForEnd(server, o.MountPoint, signals, log)
+	waitForEnd(server, o.MountPoint, signals, o.Measure != nil, log)
 	log.Info("unmounted", "source", o.Source, "mountpoint", o.MountPoint)
 	return nil
+}
+
+// measurement returns what is to be measured, nil of no order. The caller closes its
+// queue.
+func (o *measureOrder) measurement(drivers *decrypt.Table) (*fs.Measurement, error) {
+	if o == nil {
+		return nil, nil
+	}
+	m := new(fs.Measurement)
+	switch null := decrypt.NullDriver(); o.Algorithm {
+	case "":
+	case null.Algorithm:
+		m.Contents = &null
+	default:
+		d, err := drivers.Lookup(o.Algorithm)
+		if err != nil {
+			return nil, err
+		}
+		m.Contents = &d
+	}
+	var err error
+	if len(o.Completion) > 0 {
+		// Ahead of all else, as an interrupt would be, where the system allows it.
+		m.Completion, err = workqueue.New(workqueue.Attrs{Name: queueName, Kind: workqueue.Bound, CPUs: o.Completion, Nice: -20})
+	}
+	return m, err
 }
 
 // open opens the source that is to be mounted. It takes over the keys.
@@ -151,14 +194,14 @@ func (o *serveOrder) open(mks masterKeys, opts fs.Options) (*fs.Volume, error) {
 		mks.close()
 		return nil, err
 	case isImage:
-		return openImageVolume(o.Source, mks.ring(), o.Force, opts)
+		return openImageVolume(o.image(), mks.ring(), opts)
 	}
-	return openVolume(o.Source, mks[0], true, opts)
+	return openVolume(o.Source, mks[0], mustLock, opts)
 }
 
 // statsJSON returns the counters of a volume as the control socket tells them.
-func statsJSON(v *fs.Volume, log *slog.Logger) []byte {
-	report, err := json.Marshal(newStatsReport(v.Stats()))
+func statsJSON(v *fs.Volume, distributions bool, log *slog.Logger) []byte {
+	report, err := json.Marshal(newStatsReport(v.Stats(), distributions))
 	if err != nil {
 		log.Error("counters", "error", err)
 	}
@@ -166,15 +209,15 @@ func statsJSON(v *fs.Volume, log *slog.Logger) []byte {
 }
 
 // waitForEnd returns when the mount has ended, by umount or by a signal. The first
-// signal unmounts if nobody uses the mount; the next one takes it away and serves
-// on until its last user is gone.
-func waitForEnd(server *fs.Server, point string, signals <-chan os.Signal, log *slog.Logger) {
+// signal unmounts if nobody uses the mount; the next one, or the first with atOnce,
+// takes it away and serves on until its last user is gone.
+func waitForEnd(server *fs.Server, point string, signals <-chan os.Signal, atOnce bool, log *slog.Logger) {
 	ended := make(chan struct{})
 	go func() {
 		server.Wait()
 		close(ended)
 	}()
-	for again := false; ; again = true {
+	for again := atOnce; ; again = true {
 		select {
 		case <-ended:
 			return

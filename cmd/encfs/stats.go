@@ -100,11 +100,11 @@ func controlPath(point string) (string, error) {
 	case m.fsType != fuseType:
 		return "", failf(exitMountPoint, "", "%s is not a mount of encfs but of %s (%s)", point, m.source, m.fsType)
 	}
-	status, err := readMountStatus(m)
+	s, err := readMountStatus(m)
 	if err != nil {
 		return "", err
 	}
-	path, ok := status["control"].(string)
+	path, ok := s.status["control"].(string)
 	if !ok {
 		return "", failf(exitFailure, "its log says why", "the mount at %s has no socket to ask", point)
 	}

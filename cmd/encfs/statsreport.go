@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"encfs/cmd/encfs/internal/bench"
 	"encfs/fs"
 	"encfs/histogram"
 )
@@ -49,6 +50,9 @@ type latencyTimes struct {
 	P95   float64 `json:"p95"`
 	P99   float64 `json:"p99"`
 	Timed uint64  `json:"timed"` // how many they are of
+
+	// Dist is what they are of, where that was asked for.
+	Dist bench.Distribution `json:"distribution,omitempty"`
 }
 
 // Names in latency_us beside those of opcodes, which are in lower case too.
@@ -59,7 +63,7 @@ const (
 )
 
 // newStatsReport reports on a volume and on this process, its server.
-func newStatsReport(s fs.Stats) statsReport {
+func newStatsReport(s fs.Stats, distributions bool) statsReport {
 	r := statsReport{
 		Requests: s.Requests, BytesRead: s.BytesRead, BytesWritten: s.BytesWritten,
 		FilesStored: s.FilesStored, BytesStored: s.BytesStored,
@@ -76,7 +80,13 @@ func newStatsReport(s fs.Stats) statsReport {
 	add := func(name string, h histogram.Snapshot) {
 		if h.Count() > 0 {
 			us := func(q float64) float64 { return float64(h.Quantile(q).Nanoseconds()) / 1000 }
-			r.Latency[name] = latencyTimes{P50: us(0.5), P95: us(0.95), P99: us(0.99), Timed: h.Count()}
+			times := latencyTimes{P50: us(0.5), P95: us(0.95), P99: us(0.99), Timed: h.Count()}
+			if distributions {
+				for d, n := range h.All() {
+					times.Dist = append(times.Dist, bench.LatencyBucket{Us: float64(d.Nanoseconds()) / 1000, Count: n})
+				}
+			}
+			r.Latency[name] = times
 		}
 	}
 	for op, h := range s.Latency {

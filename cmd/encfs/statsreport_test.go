@@ -35,7 +35,7 @@ func testStats() fs.Stats {
 }
 
 func TestStatsJSON(t *testing.T) {
-	r := newStatsReport(testStats())
+	r := newStatsReport(testStats(), false)
 	if r.RSS < 1<<20 || r.OpenFDs < 3 {
 		t.Errorf("%d bytes of memory and %d descriptors", r.RSS, r.OpenFDs)
 	}
@@ -56,7 +56,7 @@ func TestStatsJSON(t *testing.T) {
 
 // A mount that has done nothing has empty objects and lists, not null.
 func TestStatsJSONOfNothing(t *testing.T) {
-	r := newStatsReport(fs.Stats{Requests: map[string]uint64{}})
+	r := newStatsReport(fs.Stats{Requests: map[string]uint64{}}, false)
 	r.RSS, r.OpenFDs = 0, 0
 	got, err := json.Marshal(r)
 	if err != nil {
@@ -69,7 +69,7 @@ func TestStatsJSONOfNothing(t *testing.T) {
 }
 
 func TestStatsText(t *testing.T) {
-	r := newStatsReport(testStats())
+	r := newStatsReport(testStats(), false)
 	r.RSS, r.OpenFDs = 4096, 5
 	r.Requests["\x1b[2J"] = 1 // nothing that a server says reaches the terminal as it is
 	var got bytes.Buffer
@@ -93,7 +93,7 @@ func TestStatsText(t *testing.T) {
 // The lines are those of the text format: comments, and samples of the families
 // that were announced.
 func TestStatsPrometheus(t *testing.T) {
-	r := newStatsReport(testStats())
+	r := newStatsReport(testStats(), false)
 	var got bytes.Buffer
 	if err := r.printPrometheus(&got); err != nil {
 		t.Fatal(err)
@@ -148,6 +148,23 @@ func TestFormatBytes(t *testing.T) {
 	} {
 		if got := formatBytes(tt.n); got != tt.want {
 			t.Errorf("formatBytes(%d) = %q, want %q", tt.n, got, tt.want)
+		}
+	}
+}
+
+// What percentiles are of is told where it was asked for.
+func TestStatsDistributions(t *testing.T) {
+	for name, times := range newStatsReport(testStats(), true).Latency {
+		if got := times.Dist.Count(); got != times.Timed {
+			t.Errorf("%s: %d of %d", name, got, times.Timed)
+		}
+		if got := times.Dist.Quantile(0.95); got != times.P95 {
+			t.Errorf("%s: the 95th percentile is %v, want %v", name, got, times.P95)
+		}
+	}
+	for name, times := range newStatsReport(testStats(), false).Latency {
+		if times.Dist != nil {
+			t.Errorf("%s: %v", name, times.Dist)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"encfs/cpufeat"
 	"encfs/decrypt"
@@ -22,7 +21,7 @@ import (
 func newStatusCommand() *cobra.Command {
 	var asJSON bool
 	var metadata string
-	var force bool
+	var images imageFlags
 	cmd := &cobra.Command{
 		Use:   "status [flags] SOURCE|MOUNTPOINT",
 		Short: "Show policy, cipher, protectors and mount",
@@ -31,7 +30,7 @@ or device the policies of all directories. Needs no key.
 What is damaged or missing is reported, and the rest is shown.`,
 		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := readStatus(args[0], metadata, force)
+			s, err := readStatus(args[0], metadataPlace{metadata, images.force}, images, consoleOf(cmd))
 			if s == nil {
 				return err
 			}
@@ -43,8 +42,8 @@ What is damaged or missing is reported, and the rest is shown.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&metadata, "metadata", "", "look for linked protectors in this `DIR`, too")
-	cmd.Flags().BoolVar(&force, "force", false, "look at an image or device even if it is mounted")
+	cmd.Flags().StringVar(&metadata, "metadata", "", "look for linked protectors in `PLACE` too: a .fscrypt folder, or a directory, image or device with one")
+	images.add(cmd.Flags())
 	return cmd
 }
 
@@ -66,6 +65,11 @@ type policyStatus struct {
 	Key       string   `json:"key"`
 	Unlocked  bool     `json:"unlocked"`
 	Driver    string   `json:"driver"` // for contents, on this machine
+	// DataUnit is the size of data units in bytes, 0 for that of a block.
+	DataUnit int `json:"data_unit_bytes"`
+	// Protectors are the IDs of those that open the policy, as far as the key
+	// metadata say.
+	Protectors []string `json:"protectors"`
 	// Directories are the tops of what has the policy, in an image.
 	Directories []string `json:"directories,omitempty"`
 }
@@ -78,7 +82,7 @@ type protectorStatus struct {
 
 // readStatus finds out about a source or mount point. If something is wrong with
 // it, it returns the error and, if there is any, the rest.
-func readStatus(path, otherMetadata string, force bool) (*sourceStatus, error) {
+func readStatus(path string, elsewhere metadataPlace, images imageFlags, c console) (*sourceStatus, error) {
 	mounts, err := readMounts()
 	if err != nil {
 		return nil, err
@@ -87,37 +91,34 @@ func readStatus(path, otherMetadata string, force bool) (*sourceStatus, error) {
 	if err != nil {
 		return nil, failf(exitSource, "", "%w", err)
 	}
-	source := resolved
-	mount, mounted := findMount(mounts, resolved)
-	if mounted = mounted && mount.fsType == fuseType; mounted {
-		source = mount.source
-	} else {
-		for _, m := range mounts {
-			if m.fsType == fuseType && m.source == source {
-				mount, mounted = m, true
-			}
+	s := &sourceStatus{Source: resolved, Kind: "directory"}
+	mount, mountErr := findSourceMount(mounts, resolved, int(images.partition))
+	mounted := mount != nil
+	if mounted {
+		s.Source, s.Mount = mount.source, mount.status
+		if images.partition == 0 {
+			images.partition = positive(mount.partition())
 		}
 	}
-	s := &sourceStatus{Source: source, Kind: "directory"}
-	var errs []error
-	unlocked := false
-	if mounted {
-		s.Mount, err = readMountStatus(mount)
-		errs = append(errs, err)
-		unlocked = err == nil
-	}
+	source := s.Source
+	errs := []error{mountErr}
 	if isImage, err := checkSource(source); err == nil && isImage {
 		s.Kind = "ext4"
-		v, err := openImageVolume(source, new(keys.Keyring), force, fs.Options{})
+		present := mount.takeKeys()
+		v, err := openImageVolume(images.source(source), new(keys.Keyring), fs.Options{Log: foregroundLog(c.err)})
 		if err != nil && !mounted {
 			return nil, err
 		}
 		if err == nil {
 			defer v.Close()
-			err = s.readImage(v, otherMetadata)
+			err = s.readImage(v, elsewhere, present)
 		}
 		return s, errors.Join(append(errs, err)...)
 	}
+	if err := images.checkDirectory(); err != nil {
+		return nil, err
+	}
+	unlocked := mounted && mountErr == nil
 	policy, err := readPolicy(source)
 	if err != nil {
 		errs = append(errs, err)
@@ -127,11 +128,12 @@ func readStatus(path, otherMetadata string, force bool) (*sourceStatus, error) {
 		return nil, err
 	}
 	s.Policies = []policyStatus{describePolicy(policy, unlocked)}
-	m, err := openMetadata(source, policy.Identifier, otherMetadata)
+	m, err := openMetadata(source, policy.Identifier, elsewhere)
 	if err != nil {
 		return s, errors.Join(append(errs, err)...)
 	}
 	defer m.close()
+	s.Policies[0].Protectors = m.policy.Protectors()
 	for _, p := range m.protectors {
 		s.Protectors = append(s.Protectors, protectorStatus{p.Descriptor(), p.Name(), p.Source().String()})
 	}
@@ -147,28 +149,12 @@ func readPolicy(source string) (keys.Policy, error) {
 	return rootPolicy(source, st)
 }
 
-// readMountStatus asks a mount how it works.
-func readMountStatus(m mountEntry) (map[string]any, error) {
-	status := map[string]any{"mountpoint": m.point}
-	buf := make([]byte, 64<<10)
-	n, err := unix.Getxattr(m.point, fs.StatusXattr, buf)
-	switch {
-	case errors.Is(err, unix.ENOTCONN):
-		return status, serverGone(m.point)
-	case err != nil:
-		return status, failf(exitMountPoint, "", "mount point %s: %w", m.point, err)
-	}
-	if err := json.Unmarshal(buf[:n], &status); err != nil {
-		return status, failf(exitMountPoint, "", "mount point %s: %w", m.point, err)
-	}
-	return status, nil
-}
-
-// readImage adds what an image has, without its keys.
-func (s *sourceStatus) readImage(v *fs.Volume, otherMetadata string) error {
+// readImage adds what an image has, read without its keys.
+// present are the names of the keys that its mount has.
+func (s *sourceStatus) readImage(v *fs.Volume, elsewhere metadataPlace, present []string) error {
 	at := map[keys.Policy]int{}
 	var errs []error
-	err := encryptedTrees(v, func(t encryptedTree) bool {
+	err := encryptedTrees(v, treeSearch{}, func(t encryptedTree) bool {
 		if t.err != nil {
 			errs = append(errs, plainError(t.path, t.err))
 			return true
@@ -177,17 +163,24 @@ func (s *sourceStatus) readImage(v *fs.Volume, otherMetadata string) error {
 		if !ok {
 			n = len(s.Policies)
 			at[t.policy] = n
-			s.Policies = append(s.Policies, describePolicy(t.policy, false))
+			s.Policies = append(s.Policies, describePolicy(t.policy, slices.Contains(present, keyName(t.policy))))
 		}
 		s.Policies[n].Directories = append(s.Policies[n].Directories, t.path)
 		return true
 	})
 	errs = append(errs, err)
-	m, err := openImageMetadata(v, otherMetadata)
+	m, err := openImageMetadata(v, elsewhere)
 	if m == nil {
 		return errors.Join(append(errs, err)...)
 	}
 	defer m.close()
+	for n := range s.Policies {
+		for _, p := range m.policies {
+			if p.Name() == s.Policies[n].Key {
+				s.Policies[n].Protectors = p.Protectors()
+			}
+		}
+	}
 	for _, p := range m.protectors {
 		s.Protectors = append(s.Protectors, protectorStatus{p.Descriptor(), p.Name(), p.Source().String()})
 	}
@@ -205,7 +198,10 @@ func keyName(p keys.Policy) string {
 func describePolicy(p keys.Policy, unlocked bool) policyStatus {
 	s := policyStatus{
 		Version: p.Version, Contents: p.Contents.String(), Filenames: p.Filenames.String(),
-		Padding: p.Padding(), Flags: []string{}, Key: keyName(p), Unlocked: unlocked,
+		Padding: p.Padding(), Flags: []string{}, Key: keyName(p), Unlocked: unlocked, Protectors: []string{},
+	}
+	if p.Log2DataUnitSize != 0 {
+		s.DataUnit = 1 << p.Log2DataUnitSize
 	}
 	for _, f := range []struct {
 		flag keys.Flags
@@ -253,11 +249,16 @@ func (s *sourceStatus) printText(w io.Writer) error {
 		if len(p.Flags) > 0 {
 			line("flags", "%s", strings.Join(p.Flags, ", "))
 		}
+		if p.DataUnit != 0 {
+			line("data units", "of %d bytes", p.DataUnit)
+		}
+		if s.Kind == "ext4" && len(p.Protectors) > 0 {
+			line("opened by", "%s", strings.Join(p.Protectors, ", "))
+		}
 		for _, dir := range p.Directories {
 			line("directory", "%s", dir)
 		}
 		switch {
-		case s.Kind != "directory": // whose mount has the keys of some policies
 		case p.Unlocked:
 			line("key", "present, in the mount")
 		default:

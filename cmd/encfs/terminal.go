@@ -5,9 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"sync"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -19,7 +17,8 @@ type terminal struct{ f *os.File }
 
 // ask writes prompt to w and reads a passphrase that is not shown. A signal that
 // ends or stops the program meanwhile leaves the terminal as it was; when the
-// program goes on, it asks again.
+// program goes on, it asks again. A signal that whoever started the program has it
+// ignore changes nothing.
 func (t terminal) ask(w io.Writer, prompt string) (*keys.Secret, error) {
 	fd := int(t.f.Fd())
 	before, err := unix.IoctlGetTermios(fd, unix.TCGETS)
@@ -33,7 +32,7 @@ func (t terminal) ask(w io.Writer, prompt string) (*keys.Secret, error) {
 
 	q := question{fd: fd, before: before, silent: &silent, w: w, prompt: prompt}
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGHUP, unix.SIGTSTP, unix.SIGCONT)
+	signal.Notify(signals, notIgnored(unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGHUP, unix.SIGTSTP, unix.SIGCONT)...)
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
 		for s := range signals {
@@ -113,22 +112,4 @@ func (q *question) restore() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	unix.IoctlSetTermios(q.fd, unix.TCSETS, q.before)
-}
-
-// takeDefault does what a signal does to a program that does not handle it, which
-// signal.Reset does not lead to: Go's handler stays, which prints stacks for SIGQUIT
-// and drops SIGTSTP. The signal is the calling thread's, so that a stop is over when
-// takeDefault returns.
-func takeDefault(s unix.Signal) {
-	// More than struct sigaction has on any architecture; zero is SIG_DFL.
-	const size, maskSize = 64, 8
-	var byDefault, before [size]byte
-	action := func(to, from *[size]byte) {
-		unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(to)), uintptr(unsafe.Pointer(from)), maskSize, 0, 0)
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	action(&byDefault, &before)
-	unix.Tgkill(os.Getpid(), unix.Gettid(), s)
-	action(&before, nil)
 }

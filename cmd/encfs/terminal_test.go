@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,11 +24,13 @@ func openTerminal(t *testing.T) (outside, inside *os.File) {
 		t.Skipf("no pseudo-terminal: %v", err)
 	}
 	t.Cleanup(func() { outside.Close() })
-	if err := unix.IoctlSetPointerInt(int(outside.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Skipf("no pseudo-terminal: %v", err)
-	}
-	n, err := unix.IoctlGetInt(int(outside.Fd()), unix.TIOCGPTN)
-	if err != nil {
+	var n int
+	if err := withFD(t, outside, func(fd int) (err error) {
+		if err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err == nil {
+			n, err = unix.IoctlGetInt(fd, unix.TIOCGPTN)
+		}
+		return err
+	}); err != nil {
 		t.Skipf("no pseudo-terminal: %v", err)
 	}
 	inside, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
@@ -35,6 +39,32 @@ func openTerminal(t *testing.T) (outside, inside *os.File) {
 	}
 	t.Cleanup(func() { inside.Close() })
 	return outside, inside
+}
+
+// withFD calls f with a file's descriptor. Unlike Fd it leaves the file one that
+// deadlines work for.
+func withFD(t *testing.T, file *os.File, f func(fd int) error) error {
+	t.Helper()
+	conn, err := file.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := conn.Control(func(fd uintptr) { err = f(int(fd)) }); e != nil {
+		t.Fatal(e)
+	}
+	return err
+}
+
+// termiosOf returns the modes of a terminal, of which file is either end.
+func termiosOf(t *testing.T, file *os.File) (mode *unix.Termios) {
+	t.Helper()
+	if err := withFD(t, file, func(fd int) (err error) {
+		mode, err = unix.IoctlGetTermios(fd, unix.TCGETS)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return mode
 }
 
 // answerPrompts answers prompts, which end in ": ", with lines, and returns all that the
@@ -72,10 +102,7 @@ func TestTerminal(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			outside, inside := openTerminal(t)
-			before, err := unix.IoctlGetTermios(int(inside.Fd()), unix.TCGETS)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := termiosOf(t, inside)
 			shown := answerPrompts(outside, tt.answers...)
 			got, err := passphraseSource{}.readNew(console{in: inside, err: inside}, "New passphrase: ")
 			checkError(t, err, tt.err)
@@ -85,10 +112,7 @@ func TestTerminal(t *testing.T) {
 				}
 				got.Close()
 			}
-			after, err := unix.IoctlGetTermios(int(inside.Fd()), unix.TCGETS)
-			if err != nil {
-				t.Fatal(err)
-			}
+			after := termiosOf(t, inside)
 			if *after != *before {
 				t.Errorf("terminal is left otherwise:\n got %+v\nwant %+v", *after, *before)
 			}
@@ -104,6 +128,20 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// withDefaultSignals has what the test starts begin with the default actions for the
+// signals of a terminal, whatever this process was started with: a shell ignores SIGINT
+// for what a script starts with &, and nohup SIGHUP. This process goes on ignoring them.
+func withDefaultSignals(t *testing.T) {
+	t.Helper()
+	caught := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{unix.SIGINT, unix.SIGHUP, unix.SIGTSTP} {
+		if len(notIgnored(s)) == 0 {
+			signal.Notify(caught, s)
+		}
+	}
+	t.Cleanup(func() { signal.Stop(caught) })
+}
+
 // TestTerminalSignals stops a command at its prompt, continues it, and ends it, under a
 // shell that has the terminal, as somebody at the keyboard does. In each step it waits for
 // what the terminal shows and then types.
@@ -117,6 +155,7 @@ func TestTerminalSignals(t *testing.T) {
 	if code := run(init, strings.NewReader(""), io.Discard, io.Discard); code != exitDone {
 		t.Fatalf("init: exit code %d", code)
 	}
+	withDefaultSignals(t)
 	const ctrlC, ctrlZ, ctrlBackslash = "\x03", "\x1a", "\x1c"
 	type step struct {
 		shown string // what is new on the terminal ends with it
@@ -160,6 +199,13 @@ func TestTerminalSignals(t *testing.T) {
 			"stop without a shell", `exec encfs ls secret`,
 			[]step{{"Passphrase: ", false, ctrlZ + "correct horse\r"}}, "goroutine", "",
 		},
+		{
+			"stop that is ignored", `trap '' TSTP; encfs ls secret; echo "ended with $?."`,
+			[]step{
+				{"Passphrase: ", false, "half" + ctrlZ + "correct horse\r"},
+				{"ended with 0.", true, ""},
+			}, "hal", "",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			outside, inside := openTerminal(t)
@@ -173,11 +219,13 @@ func TestTerminalSignals(t *testing.T) {
 			if err := sh.Start(); err != nil {
 				t.Fatal(err)
 			}
-			// All that has this terminal ends with it, if a step fails.
+			outside.SetReadDeadline(time.Now().Add(time.Minute)) // rather than wait for ever
+			// Without us the terminal has an end when its last program has ended, though
+			// a step still waits; and with it all that has it ends, if a step fails.
+			inside.Close()
 			ended := false
 			defer func() {
 				outside.Close()
-				inside.Close()
 				if !ended {
 					sh.Wait()
 				}
@@ -193,25 +241,16 @@ func TestTerminalSignals(t *testing.T) {
 					}
 					shown.WriteByte(b)
 				}
-				mode, err := unix.IoctlGetTermios(int(inside.Fd()), unix.TCGETS)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if echo := mode.Lflag&unix.ECHO != 0; echo != step.echo {
+				if echo := termiosOf(t, outside).Lflag&unix.ECHO != 0; echo != step.echo {
 					t.Errorf("at %q: echo is %v, want %v", step.shown, echo, step.echo)
 				}
 				io.WriteString(outside, step.typed)
 			}
 			checkError(t, sh.Wait(), tt.end)
 			ended = true
-			mode, err := unix.IoctlGetTermios(int(inside.Fd()), unix.TCGETS)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if mode.Lflag&unix.ECHO == 0 {
+			if termiosOf(t, outside).Lflag&unix.ECHO == 0 {
 				t.Error("echo is off at the end")
 			}
-			inside.Close()
 			rest, _ := io.ReadAll(r) // EIO ends it
 			shown.Write(rest)
 			if strings.Contains(shown.String(), tt.never) {

@@ -21,29 +21,32 @@ type keyFlags struct {
 	protector  string
 	metadata   string
 	locked     bool
-	force      bool
+	images     imageFlags
 }
 
 func (k *keyFlags) add(flags *pflag.FlagSet) {
 	k.passphrase.add(flags)
 	flags.StringArrayVar(&k.keyFiles, "key-file", nil, "raw master key or raw key of a protector, in `FILE` as bytes or in hexadecimal; - is standard input; may be repeated")
 	flags.BoolVar(&k.locked, "locked", false, "open an image without keys: encrypted names are shown as the kernel shows them then")
-	flags.BoolVar(&k.force, "force", false, "open an image or device even if it is mounted, which may show it in the middle of a change")
+	k.images.add(flags)
 	k.addPlaces(flags)
 }
 
 // addPlaces adds the flags that say where keys are kept.
 func (k *keyFlags) addPlaces(flags *pflag.FlagSet) {
 	flags.StringVar(&k.protector, "protector", "", "use the protector with this `ID` only")
-	flags.StringVar(&k.metadata, "metadata", "", "look for linked protectors in this `DIR`, a .fscrypt folder or one with it inside, too")
+	flags.StringVar(&k.metadata, "metadata", "", "look for linked protectors in `PLACE` too: a .fscrypt folder, or a directory, image or device with one")
 }
+
+// elsewhere returns where to look for protectors besides the source.
+func (k *keyFlags) elsewhere() metadataPlace { return metadataPlace{k.metadata, k.images.force} }
 
 func (p *passphraseSource) add(flags *pflag.FlagSet) {
 	flags.StringVar(&p.file, "passfile", "", "read the passphrase from the first line of `FILE`; - is standard input")
 	flags.StringVar(&p.command, "extpass", "", "read the passphrase from the first line that `COMMAND` prints, run by /bin/sh -c")
 }
 
-// addOptions adds what mount options say about keys.
+// addOptions adds what mount options say about keys and images.
 func (k *keyFlags) addOptions(o mountOptions) error {
 	if o.passfile != "" {
 		if k.passphrase.file != "" {
@@ -52,6 +55,9 @@ func (k *keyFlags) addOptions(o mountOptions) error {
 		k.passphrase.file = o.passfile
 	}
 	k.keyFiles = append(k.keyFiles, o.keyFiles...)
+	if o.partition != 0 {
+		k.images.partition = o.partition
+	}
 	return nil
 }
 
@@ -108,7 +114,7 @@ func (k *keyFlags) unlock(source string, st *dirstore.Store, c console) (*keys.M
 
 // byPassphrase asks for a passphrase and opens the policy of a master key with it.
 func (k *keyFlags) byPassphrase(source string, id keys.Identifier, c console) (*keys.MasterKey, error) {
-	m, err := openMetadata(source, id, k.metadata)
+	m, err := openMetadata(source, id, k.elsewhere())
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +157,7 @@ func (k *keyFlags) byKeyFile(source string, id keys.Identifier, c console) (*key
 	if len(readings) == 0 {
 		return nil, wrong
 	}
-	m, err := openMetadata(source, id, k.metadata)
+	m, err := openMetadata(source, id, k.elsewhere())
 	if err != nil {
 		return nil, fmt.Errorf("%s: not the master key of %s: %w", strings.Join(k.keyFiles, ", "), source, err)
 	}

@@ -317,6 +317,9 @@ func (s *Store) makeDir(dirfd int, lower string, mode uint32, owner store.Owner,
 		unix.Close(fd)
 		return -1, err
 	}
+	// Once more, as the rename has changed the ctime. If this fails, what is
+	// known holds but for that.
+	statx(fd, "", st)
 	return fd, nil
 }
 

@@ -100,6 +100,25 @@ func (s *Store) dirInode(dir store.Node) (*inode, error) {
 	return in, nil
 }
 
+const (
+	encodingUTF8   = 1 // the only encoding, EXT4_ENC_UTF8_12_1
+	encodingStrict = 1 // the flag that all names are valid in it
+)
+
+// Case implements store.FileSystem.
+func (s *Store) Case(dir store.Node) (store.Case, error) {
+	in, err := s.dirInode(dir)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("ext4: %w", err)
+	case !in.isFlag(flagCasefold) || !s.sb.incompat.has(incompatCasefold) || s.sb.encoding != encodingUTF8:
+		return store.CaseSensitive, nil
+	case s.sb.encodingFlags&encodingStrict != 0:
+		return store.CaseFoldedStrict, nil
+	}
+	return store.CaseFolded, nil
+}
+
 // dirBlocks yields the blocks of a directory in order, or for each that cannot be
 // read the error. Holes are left out.
 func (s *Store) dirBlocks(in *inode) iter.Seq2[dirBlock, error] {

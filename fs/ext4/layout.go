@@ -47,6 +47,7 @@ type superblock struct {
 	overheadBlocks uint32
 	checksumSeed   uint32
 	encoding       uint16
+	encodingFlags  uint16
 	checksum       uint32
 }
 
@@ -79,6 +80,7 @@ func decodeSuperblock(b []byte) superblock {
 		backupGroups:   [2]uint32{le.Uint32(b[0x24C:]), le.Uint32(b[0x250:])},
 		checksumSeed:   le.Uint32(b[0x270:]),
 		encoding:       le.Uint16(b[0x27C:]),
+		encodingFlags:  le.Uint16(b[0x27E:]),
 		checksum:       le.Uint32(b[superblockSize-4:]),
 	}
 	copy(s.uuid[:], b[0x68:])

@@ -1,6 +1,8 @@
 package ext4
 
 import (
+	"bytes"
+	"io"
 	"math"
 	"math/bits"
 )
@@ -19,6 +21,23 @@ func parseSuperblock(b []byte, size int64) (superblock, error) {
 		return s, &UnsupportedError{f}
 	}
 	return s, s.check(raw, size)
+}
+
+// A Label tells one file system from another.
+type Label struct {
+	UUID [16]byte
+	Name string // which may be empty, and have any bytes but zeros
+}
+
+// ReadLabel returns the label of the file system in an image, and whether there
+// is an ext4 file system at all. It looks at nothing else.
+func ReadLabel(image io.ReaderAt) (l Label, ok bool) {
+	b := make([]byte, superblockSize)
+	if n, _ := image.ReadAt(b, superblockOffset); n < len(b) || le.Uint16(b[0x38:]) != superMagic {
+		return l, false
+	}
+	name, _, _ := bytes.Cut(b[0x78:][:16], []byte{0})
+	return Label{decodeSuperblock(b).uuid, string(name)}, true
 }
 
 // blockSize returns the size of a block in bytes.

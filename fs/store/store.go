@@ -133,7 +133,23 @@ type FileSystem interface {
 	// way to tell it from the others with the same. With a hash of 0, which is
 	// where there is none, all names of the directory are asked.
 	LookupHash(dir Node, hash uint32, match func(name []byte) bool) (Node, Attr, error)
+	// Case returns how the names in a directory are compared. Lookup finds an
+	// entry by its own name in any case.
+	Case(dir Node) (Case, error)
 }
+
+// Case says how the plain names in a directory are compared.
+type Case uint8
+
+const (
+	// CaseSensitive names are the same if their bytes are.
+	CaseSensitive Case = iota
+	// CaseFolded names are the same if they casefold to the same; one that is not
+	// UTF-8 is the same as nothing but itself.
+	CaseFolded
+	// CaseFoldedStrict is CaseFolded, where all names are UTF-8.
+	CaseFoldedStrict
+)
 
 // Layout says how the data units of a file lie in the store.
 type Layout uint8

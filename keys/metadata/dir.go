@@ -90,7 +90,7 @@ func OpenFolder(name string) (*Dir, error) {
 }
 
 // OpenFS opens a .fscrypt folder, which is all of fsys, for reading: that of an
-// image. The errors are those of [Open].
+// image. The errors are those of [Open]. If fsys is an io.Closer, Close closes it.
 func OpenFS(fsys fs.FS) (*Dir, error) {
 	return checkDir(&Dir{name: FolderName, fsys: fsys})
 }
@@ -149,10 +149,13 @@ func folderError(where string, err error) error {
 
 // Close closes the folder.
 func (d *Dir) Close() error {
-	if d.root == nil {
-		return nil
+	if d.root != nil {
+		return d.root.Close()
 	}
-	return d.root.Close()
+	if c, ok := d.fsys.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // read returns the contents of a file of the folder. The error is a *FileError:

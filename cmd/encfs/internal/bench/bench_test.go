@@ -124,7 +124,7 @@ func TestCompare(t *testing.T) {
 			"d MB/s", 100 * 24.5 / 125, false,
 		},
 		{"single samples", `[{"driver":"d","mb_per_s":100}]`, `[{"driver":"d","mb_per_s":90}]`, "d MB/s", 10, true},
-		{"times", `[{"queue":"bound","jobs":2,"seconds":[1,1.1]}]`, `[{"queue":"bound","jobs":2,"seconds":[2,2.1]}]`, "bound/2 s", 100 / 1.05, true},
+		{"times", `[{"queue":"bound","jobs":2,"seconds":[1,1.1]}]`, `[{"queue":"bound","jobs":2,"seconds":[2,2.1]}]`, "jobs=2/bound s", 100 / 1.05, true},
 		// What was cleared is no part of the name where it is the same in a file: so
 		// that what a feature costs can be seen.
 		{"cleared features", `[{"driver":"d","cleared":[],"mb_per_s":2}]`, `[{"driver":"d","cleared":["avx","vaes"],"mb_per_s":1}]`, "d MB/s", 50, true},

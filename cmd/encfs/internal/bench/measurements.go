@@ -69,10 +69,12 @@ func ReadMeasurements(r io.Reader) (*Measurements, error) {
 }
 
 // identity are the fields of JSON results that together tell one from the others, in the
-// order in which they make its name.
-var identity = []string{
-	"queue", "cipher", "algorithm", "driver", "direction", "unit_bytes",
-	"jobs", "cpus", "completion_cpus", "cache",
+// order in which they make its name, with what is put before their values there. Those
+// that are empty or false are left out.
+var identity = []struct{ field, label string }{
+	{"cipher", ""}, {"algorithm", ""}, {"driver", ""}, {"direction", ""}, {"unit_bytes", ""},
+	{"cpus", "cpus="}, {"completion_cpus", "completion="}, {"jobs", "jobs="}, {"queue", ""}, {"scope", ""},
+	{"cache", ""}, {"topology", ""}, {"simulated", "simulated="},
 }
 
 // readJSON reads one result, or an array of them. Which CPU features were cleared is part
@@ -89,13 +91,15 @@ func (m *Measurements) readJSON(text []byte) error {
 	}
 	cells := map[string]bool{}
 	for _, fields := range results {
-		cells[joinJSON(fields["cleared"])] = true
+		if cipher := joinJSON(fields["cipher"]); cipher != NoMount && cipher != NoCipher { // they have no use for features
+			cells[joinJSON(fields["cleared"])] = true
+		}
 	}
 	for i, fields := range results {
 		var parts []string
 		for _, f := range identity {
-			if _, ok := fields[f]; ok {
-				parts = append(parts, joinJSON(fields[f]))
+			if text := joinJSON(fields[f.field]); text != "" && text != "false" {
+				parts = append(parts, f.label+text)
 			}
 		}
 		if len(cells) > 1 {

@@ -1,5 +1,11 @@
 package bench
 
+// Words in the place of a cipher, and of a queue.
+const (
+	NoCipher = "null" // a mount that encrypts no contents
+	NoMount  = "none" // the lower tree
+)
+
 // A TarResult is what one cell of the experiment took: a tree read by tars through a
 // mount, or a model of that. It is also the form that JSON has.
 //
@@ -25,7 +31,46 @@ type TarResult struct {
 	// Latency the distribution of what a request took.
 	Time    ReadTime `json:"time"`
 	Latency Latency  `json:"latency_us"`
+
+	parts ReadParts // of all runs that were added
 }
+
+// ReadParts are the distributions of what READ requests took and of the parts of
+// that, as far as they were timed.
+type ReadParts struct {
+	Read, LowerRead, QueueWait, Decrypt Distribution
+}
+
+// Plus returns the times of both.
+func (p ReadParts) Plus(o ReadParts) ReadParts {
+	return ReadParts{p.Read.Plus(o.Read), p.LowerRead.Plus(o.LowerRead), p.QueueWait.Plus(o.QueueWait), p.Decrypt.Plus(o.Decrypt)}
+}
+
+// Minus returns the times that came since earlier.
+func (p ReadParts) Minus(earlier ReadParts) ReadParts {
+	return ReadParts{
+		p.Read.Minus(earlier.Read), p.LowerRead.Minus(earlier.LowerRead),
+		p.QueueWait.Minus(earlier.QueueWait), p.Decrypt.Minus(earlier.Decrypt),
+	}
+}
+
+// Add adds a run that took so many seconds, with the times of its requests.
+func (r *TarResult) Add(seconds float64, p ReadParts) {
+	r.Seconds = append(r.Seconds, seconds)
+	r.MedianS = median(r.Seconds)
+	r.parts = r.parts.Plus(p)
+	p = r.parts
+	r.Time = ReadTime{LowerRead: p.LowerRead.Mean(), QueueWait: p.QueueWait.Mean(), Decrypt: p.Decrypt.Mean()}
+	r.Time.Reply = max(0, p.Read.Mean()-r.Time.LowerRead-r.Time.Decrypt)
+	r.Latency = Latency{P50: p.Read.Quantile(0.5), P95: p.Read.Quantile(0.95), P99: p.Read.Quantile(0.99), Dist: p.Read}
+	if r.Latency.Dist == nil {
+		r.Latency.Dist = Distribution{} // an array in JSON
+	}
+}
+
+// MBPerS returns how many megabytes (10^6 bytes) of contents were read in a second of
+// the median.
+func (r *TarResult) MBPerS() float64 { return float64(r.Bytes) / 1e6 / r.MedianS }
 
 // A ReadTime is the mean time, in microseconds, of the parts of a READ request.
 type ReadTime struct {
@@ -38,14 +83,8 @@ type ReadTime struct {
 // A Latency has percentiles of the time of READ requests, in microseconds, and the
 // distribution that they are of.
 type Latency struct {
-	P50  float64         `json:"p50"`
-	P95  float64         `json:"p95"`
-	P99  float64         `json:"p99"`
-	Dist []LatencyBucket `json:"distribution"` // ascending
-}
-
-// A LatencyBucket is how many requests took about as long.
-type LatencyBucket struct {
-	Us    float64 `json:"us"` // middle of the bucket, in microseconds
-	Count uint64  `json:"count"`
+	P50  float64      `json:"p50"`
+	P95  float64      `json:"p95"`
+	P99  float64      `json:"p99"`
+	Dist Distribution `json:"distribution"`
 }
