@@ -63,7 +63,17 @@ func (f *FS) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.Rea
 }
 
 func (f *FS) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
+	var drop func() error
+	if in.WriteFlags&fuse.WRITE_KILL_SUIDGID != 0 {
+		var err error
+		if drop, err = f.dropping(in.NodeId); err != nil {
+			return 0, status(err)
+		}
+	}
 	n, err := f.v.WriteAt(f.inode(in.NodeId), data, int64(in.Offset))
+	if drop != nil && n > 0 {
+		err = drop()
+	}
 	return uint32(n), status(err)
 }
 
@@ -88,7 +98,18 @@ func (f *FS) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 }
 
 func (f *FS) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
-	return status(f.v.Allocate(f.inode(in.NodeId), in.Mode, int64(in.Offset), int64(in.Length)))
+	var drop func() error
+	if in.Uid != 0 { // of whom the request says no more
+		var err error
+		if drop, err = f.dropping(in.NodeId); err != nil {
+			return status(err)
+		}
+	}
+	err := f.v.Allocate(f.inode(in.NodeId), in.Mode, int64(in.Offset), int64(in.Length))
+	if err == nil && drop != nil {
+		err = drop()
+	}
+	return status(err)
 }
 
 func (f *FS) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse.Status {

@@ -40,6 +40,9 @@ type FS struct {
 	noOpen bool         // see ShortcutNoOpen
 	ahead  *aheadReader // see ShortcutStoreAhead; nil: it is not taken
 
+	killPriv bool         // see ShortcutKillPriv
+	server   *fuse.Server // nil without a mount; set before any request
+
 	mu      sync.RWMutex
 	nodes   map[uint64]*Inode // guarded by mu
 	numbers map[*Inode]uint64 // guarded by mu

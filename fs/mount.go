@@ -60,6 +60,10 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 	if v.ReadOnly() {
 		options = append(options, "ro")
 	}
+	capabilities := uint64(fuse.CAP_DONT_MASK | fuse.CAP_SETXATTR_EXT)
+	if f.killPriv {
+		capabilities |= fuse.CAP_HANDLE_KILLPRIV_V2
+	}
 	log := v.opts.Log
 	srv, err := fuse.NewServer(&countedFS{f, v.counters}, mountPoint, &fuse.MountOptions{
 		Name:        "encfs",
@@ -76,7 +80,7 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		// The kernel enforces ACLs only if asked to, and a default ACL takes
 		// the place of the umask, which therefore is left to us.
 		EnableAcl:         checked, // which has the kernel check permissions by itself
-		ExtraCapabilities: fuse.CAP_DONT_MASK | fuse.CAP_SETXATTR_EXT,
+		ExtraCapabilities: capabilities,
 		Logger:            slog.NewLogLogger(log.Handler(), slog.LevelInfo),
 		PanicHandler: func(p any) fuse.Status {
 			log.Error("panic in a request", "value", fmt.Sprint(p), "stack", string(debug.Stack()))

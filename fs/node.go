@@ -53,8 +53,8 @@ func (f *FS) replyAttr(i *Inode, out *fuse.AttrOut) fuse.Status {
 func (f *FS) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
 	i := f.inode(in.NodeId)
 	if size, ok := in.GetSize(); ok {
-		if err := f.v.Truncate(i, int64(size)); err != nil {
-			return status(err)
+		if s := f.truncate(in, i, int64(size)); !s.Ok() {
+			return s
 		}
 	}
 	if set, any := setAttrOf(in); any {
@@ -63,6 +63,21 @@ func (f *FS) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) f
 		}
 	}
 	return f.replyAttr(i, out)
+}
+
+func (f *FS) truncate(in *fuse.SetAttrIn, i *Inode, size int64) fuse.Status {
+	var drop func() error
+	if in.Valid&fuse.FATTR_KILL_SUIDGID != 0 {
+		var err error
+		if drop, err = f.dropping(in.NodeId); err != nil {
+			return status(err)
+		}
+	}
+	err := f.v.Truncate(i, size)
+	if err == nil && drop != nil {
+		err = drop()
+	}
+	return status(err)
 }
 
 // setAttrOf translates a request for other attributes than the size, and

@@ -24,13 +24,16 @@ const (
 	// kernel to check permissions, and nobody else to change the store. Where READ is
 	// to be measured it is not taken.
 	ShortcutStoreAhead Shortcut = "store-ahead"
+	// ShortcutKillPriv takes set-ID bits from files that are written to, in place of
+	// the kernel, which therefore need not ask for capabilities before each write.
+	ShortcutKillPriv Shortcut = "kill-priv"
 	// ShortcutReadAhead has the kernel read 1 MiB ahead in a file, in one request,
 	// rather than 128 KiB. Only root can.
 	ShortcutReadAhead Shortcut = "read-ahead"
 )
 
 // Shortcuts lists all of them.
-var Shortcuts = []Shortcut{ShortcutNoOpen, ShortcutStoreAhead, ShortcutReadAhead}
+var Shortcuts = []Shortcut{ShortcutNoOpen, ShortcutStoreAhead, ShortcutKillPriv, ShortcutReadAhead}
 
 // ParseShortcuts parses a list of names, separated by commas.
 func ParseShortcuts(list string) ([]Shortcut, error) {
@@ -58,6 +61,10 @@ func (f *FS) takeShortcuts(without []Shortcut, checked bool) {
 	if wanted(ShortcutStoreAhead) && !v.opts.Shared && whole && checked && v.opts.Measure == nil {
 		f.take(ShortcutStoreAhead)
 		f.ahead = newAheadReader(v)
+	}
+	if wanted(ShortcutKillPriv) && checked && !v.ReadOnly() {
+		f.take(ShortcutKillPriv)
+		f.killPriv = true
 	}
 }
 

@@ -24,7 +24,7 @@ func TestRequestsPerEntry(t *testing.T) {
 	}{
 		{"with all shortcuts", nil, 1.0, 0.5},
 		{"without reading ahead", []string{"--without", "store-ahead"}, 2.4, 0.5},
-		{"without any", []string{"--without", "no-open,store-ahead,read-ahead"}, 4.3, 2.3},
+		{"without any", []string{"--without", "no-open,store-ahead,kill-priv,read-ahead"}, 4.3, 2.3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f.remount(tt.flags...)
@@ -89,5 +89,42 @@ func TestCallsPerRead(t *testing.T) {
 	}
 	if most := 32 + beside; n > most && os.Geteuid() == 0 {
 		t.Errorf("%d READ for 32 MiB, want at most %d", n, most)
+	}
+}
+
+// TestRequestsPerWrite: a write is one request, but for the first ones.
+func TestRequestsPerWrite(t *testing.T) {
+	const writes, beside = 200, 8
+	for _, tt := range []struct {
+		name  string
+		flags []string
+		most  int
+	}{
+		{"with all shortcuts", nil, writes + beside},
+		{"without kill-priv", []string{"--without", "kill-priv"}, 2*writes + beside},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := mountedTree(t, tt.flags...)
+			f, err := os.OpenFile(tr.plant("file", pattern(1<<20, 1)), os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			count := func() (n int) {
+				for _, k := range tr.counters().Requests {
+					n += k
+				}
+				return n
+			}
+			before := count()
+			for k := range writes {
+				if _, err := f.WriteAt(pattern(4096, 2), int64(k%256)*4096); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := count() - before; n > tt.most {
+				t.Errorf("%d requests for %d writes, want at most %d", n, writes, tt.most)
+			}
+		})
 	}
 }
