@@ -157,7 +157,9 @@ func (w *change) blocks(buf, data []byte, off int64) (int, error) {
 		}
 		copy(p[skip:], data[done:done+n])
 		size := max(w.f.Size(), at+int64(n))
-		w.i.contents.EncryptUnits(p, p, uint64(first))
+		if err := w.encrypt(p, first); err != nil {
+			return partial(done, err)
+		}
 		wrote, err := w.f.WriteUnits(p, uint64(first), size)
 		if err != nil {
 			// The file may have grown by less than the data units that were
