@@ -69,6 +69,7 @@ type Volume struct {
 	folded   foldedNames
 	speeds   speedometer
 	counters *counters
+	files    openFiles
 
 	mu     sync.Mutex
 	inodes map[store.Node]*Inode // guarded by mu
@@ -174,7 +175,7 @@ func checkPolicy(p keys.Policy) error {
 func (v *Volume) Close() error {
 	v.mu.Lock()
 	for _, i := range v.inodes {
-		i.closeForGood()
+		v.closeForGood(i)
 	}
 	clear(v.inodes)
 	v.mu.Unlock()
