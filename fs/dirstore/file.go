@@ -281,7 +281,7 @@ func (f *file) Attr() (store.Attr, error) {
 	if err := f.s.modes.statx(f.fd, "", &st); err != nil {
 		return store.Attr{}, f.failed("attributes of", err)
 	}
-	return attrOf(&st), nil
+	return f.n.attr(&st), nil
 }
 
 // Reload implements store.File.

@@ -43,10 +43,9 @@ func TestReadAheadWindows(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &tarModel{world: simulate.New(flat(1).Topology(), simulate.Costs{})}
 			j := &modelTar{model: m}
-			m.server.model = m
 			next := window{0, firstWindow, recordPages, nil}
 			var got []int
-			m.world.Go(func(self *simulate.Thread) {
+			m.world.StartThread(func(self *simulate.Thread) {
 				j.self = self
 				for {
 					w := j.readAhead(&next, tt.pages)
@@ -55,13 +54,7 @@ func TestReadAheadWindows(t *testing.T) {
 					}
 					got = append(got, w.to-w.from)
 				}
-				m.server.stops = true
 			})
-			m.cell.Driver = ""
-			q := mustQueue(workqueue.NewOn(m.world.Machine(0), workqueue.Attrs{Kind: workqueue.Inline}))
-			m.queue = q
-			m.random = seeded(1)
-			m.topology = flat(1).Topology()
 			m.world.Run()
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("windows of %v pages, want %v", got, tt.want)
@@ -75,9 +68,10 @@ func TestReadAheadWindows(t *testing.T) {
 func TestModelDecryption(t *testing.T) {
 	const unit = 10 * time.Microsecond
 	var times ServiceTimes
+	times.Machine.Slice = 20 * time.Microsecond // so that nobody waits long to ask for more
 	times.Decrypt = map[string]time.Duration{"slow": unit}
-	files := []TreeFile{{"a", 1 << 20}, {"b", 1 << 20}, {"c", 1 << 20}, {"d", 1 << 20}}
-	const units = 4 << 20 / pageSize
+	files := []TreeFile{{"a", 4 << 20}, {"b", 4 << 20}, {"c", 4 << 20}, {"d", 4 << 20}}
+	const units = 16 << 20 / pageSize
 	for _, tt := range []struct {
 		name       string
 		kind       workqueue.Kind
@@ -103,8 +97,8 @@ func TestModelDecryption(t *testing.T) {
 			if ratio := took.Seconds() / want.Seconds(); ratio < 0.99 || ratio > 1.1 {
 				t.Errorf("took %v, want %v", took, want)
 			}
-			if n := parts.Read.Count(); n != 4*10 {
-				t.Errorf("%d READ requests, want 40", n)
+			if n := parts.Read.Count(); n != 4*34 {
+				t.Errorf("%d READ requests, want 136", n)
 			}
 		})
 	}
