@@ -14,9 +14,10 @@ import (
 type Measurement struct {
 	// Contents encrypts contents in place of the cipher of the policy, which stays
 	// as it is: ciphers that no mode stands for are measured that way. It takes keys
-	// and IVs of the length of that mode's. The master key must be MeasurementKey's,
-	// which no cipher directory has that somebody keeps files in; the error is an
-	// ErrMeasurement otherwise. Nil is the cipher of the policy.
+	// and IVs of the length of that mode's. The source must be a tree
+	// with MeasurementKey's master key, which no cipher directory has that somebody
+	// keeps files in; the error is an ErrMeasurement otherwise. Nil is the cipher of
+	// the policy.
 	Contents *decrypt.Driver
 
 	// Completion is a bound queue on whose CPUs ciphertext arrives: items of it read

@@ -8,6 +8,8 @@ import (
 	"encfs/decrypt"
 	"encfs/fs"
 	"encfs/fs/dirstore"
+	"encfs/fs/ext4"
+	"encfs/fs/ext4/ext4test"
 	"encfs/keys"
 	"encfs/workqueue"
 )
@@ -114,6 +116,20 @@ func TestMeasurementRefusesOthers(t *testing.T) {
 	defer ring.Close()
 	null := decrypt.NullDriver()
 	if _, err := fs.NewVolume(st, ring, fs.Options{Measure: &fs.Measurement{Contents: &null}}); !errors.Is(err, fs.ErrMeasurement) {
+		t.Errorf("got %v, want ErrMeasurement", err)
+	}
+}
+
+// Nor is a file system, whose objects have policies of their own.
+func TestMeasurementRefusesFileSystems(t *testing.T) {
+	img := ext4test.Get("no-encryption").Image(t)
+	st, err := ext4.Open(bytes.NewReader(img), int64(len(img)), ext4.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	null := decrypt.NullDriver()
+	if _, err := fs.NewVolume(st, new(keys.Keyring), fs.Options{Measure: &fs.Measurement{Contents: &null}}); !errors.Is(err, fs.ErrMeasurement) {
 		t.Errorf("got %v, want ErrMeasurement", err)
 	}
 }

@@ -5,16 +5,15 @@ import (
 	"io"
 	"sync"
 	"syscall"
-	"time"
 
 	"encfs/decrypt"
 	"encfs/workqueue"
 )
 
-// itemSize is how many bytes of data units a work item decrypts, so that what a
+// ItemSize is how many bytes of data units a work item decrypts, so that what a
 // queue costs is small beside the work and a large read still falls into enough
 // items for several CPUs.
-const itemSize = 64 << 10
+const ItemSize = 64 << 10
 
 // A span is the data units that a read touches.
 type span struct {
@@ -109,11 +108,10 @@ func (v *Volume) readAt(i *Inode, dst []byte, off int64, cancel <-chan struct{})
 			return 0, err
 		}
 	}
-	i.mu.RLock()
-	defer i.mu.RUnlock()
-	if i.file == nil {
-		return 0, syscall.EBADF
+	if err := v.rlockOpen(i); err != nil {
+		return 0, err
 	}
+	defer i.mu.RUnlock()
 	size := i.file.Size()
 	if off >= size || len(dst) == 0 {
 		return 0, nil
@@ -179,8 +177,8 @@ func (v *Volume) readUnits(r *reading, i *Inode, buf []byte, s span, cancel <-ch
 	case r.full == 0 || v.opts.Queue == nil:
 		r.decrypt(0, r.units)
 	default:
-		pages := time.Duration(r.full * i.unitSize / unitSize) // unitTime is that of a cipher directory's data unit
-		err = r.loop.Run(v.opts.Queue, r.units, r.perItem(), pages*max(0, i.unitTime-moveTime), cancel)
+		pages := r.full * i.unitSize / unitSize // unitTime is that of a cipher directory's data unit
+		err = r.loop.Run(v.opts.Queue, r.units, r.perItem(), ShareableWork(pages, i.unitTime), cancel)
 	}
 	watch.lap(decrypted)
 	return err
@@ -205,4 +203,4 @@ func (r *reading) fetch(i *Inode, buf []byte, s span) error {
 }
 
 // perItem returns how many data units make a work item.
-func (r *reading) perItem() int { return max(itemSize/r.unitSize, 1) }
+func (r *reading) perItem() int { return max(ItemSize/r.unitSize, 1) }

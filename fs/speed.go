@@ -17,8 +17,16 @@ const (
 
 // moveTime is what it costs to have another CPU decrypt a data unit that this one
 // has just read: to bring it from one cache to the other, at about 10 GB/s. It is
-// no time for a slow cipher, and more than the fastest ones take.
+// no time for a slow cipher, and more than the fastest ones take. What it really is
+// depends on which caches the two CPUs share, and on a virtual machine changes;
+// docs/workqueue.md has what a smaller one would win and lose.
 const moveTime = 400 * time.Nanosecond
+
+// ShareableWork returns how much of a reader's time others could save that takes so long
+// for each of its data units of 4096 bytes: the work that a workqueue.Loop is told of.
+func ShareableWork(units int, unitTime time.Duration) time.Duration {
+	return time.Duration(units) * max(0, unitTime-moveTime)
+}
 
 // A speedometer measures how long ciphers take, once for each driver. Its method
 // may be called concurrently.

@@ -69,6 +69,7 @@ type Volume struct {
 	folded   foldedNames
 	speeds   speedometer
 	counters *counters
+	files    openFiles
 
 	mu     sync.Mutex
 	inodes map[store.Node]*Inode // guarded by mu
@@ -109,6 +110,8 @@ func NewVolume(st store.Store, ring *keys.Keyring, o Options) (*Volume, error) {
 		if err := v.openTree(); err != nil {
 			return nil, err
 		}
+	} else if o.Measure != nil && o.Measure.Contents != nil {
+		return nil, fmt.Errorf("fs: root: %w: it is a file system", ErrMeasurement)
 	}
 	return v, nil
 }
@@ -172,7 +175,7 @@ func checkPolicy(p keys.Policy) error {
 func (v *Volume) Close() error {
 	v.mu.Lock()
 	for _, i := range v.inodes {
-		i.closeForGood()
+		v.closeForGood(i)
 	}
 	clear(v.inodes)
 	v.mu.Unlock()

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -116,6 +119,95 @@ func TestCasefold(t *testing.T) {
 		if e.Name() == "SUB" || e.Name() == "sUB" || e.Name() == "upper" {
 			t.Errorf("%s is listed", e.Name())
 		}
+	}
+}
+
+// TestInconsistent takes the flag that it is encrypted from a file in an encrypted
+// directory, which only somebody who writes to the disk can do: the file is there and
+// is an error, the log says why, and all else can be read.
+func TestInconsistent(t *testing.T) {
+	needFUSE(t)
+	debugfs := needTool(t, "debugfs")
+	f := ext4test.Get("v2-pad16-1k")
+	m := f.Manifest(t)
+	dir := tempDir(t)
+	img, mnt, key := filepath.Join(dir, "image"), filepath.Join(dir, "mnt"), filepath.Join(dir, "key")
+	log := filepath.Join(dir, "log")
+	for name, contents := range map[string][]byte{img: f.Image(t), key: []byte(m.Keys[0].RawHex)} {
+		if err := os.WriteFile(name, contents, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(mnt, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	victim := slices.IndexFunc(m.Entries, func(e ext4test.Entry) bool { return e.Path == "secret/text.txt" })
+	if victim < 0 {
+		t.Fatal("there is no secret/text.txt")
+	}
+	ino := m.Entries[victim].Ino
+	request := fmt.Sprintf("set_inode_field <%d> flags 0x80000", ino) // extents, and no more
+	if out, err := exec.Command(debugfs, "-w", "-R", request, img).CombinedOutput(); err != nil {
+		t.Fatalf("debugfs: %v\n%s", err, out)
+	}
+	for _, args := range [][]string{{"--key-file", key}, {"--locked"}} {
+		encfs(t, append([]string{"mount", "--log", log, img, mnt}, args...)...)
+		func() {
+			defer encfs(t, "umount", mnt)
+			bad, good := 0, 0
+			entries, err := os.ReadDir(filepath.Join(mnt, "secret"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				switch _, err := os.Lstat(filepath.Join(mnt, "secret", e.Name())); {
+				case err == nil:
+					good++
+				case errors.Is(err, unix.EIO):
+					bad++
+				default:
+					t.Errorf("%s: %v", e.Name(), err)
+				}
+			}
+			if bad != 1 || good < 10 {
+				t.Errorf("%v: %d errors, %d without one", args, bad, good)
+			}
+		}()
+	}
+	b, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "is not encrypted in an encrypted directory"; strings.Count(string(b), want) != 2 || !strings.Contains(string(b), fmt.Sprintf("inode %d", ino)) {
+		t.Errorf("the log says:\n%s", b)
+	}
+}
+
+// TestMovedFile opens a file that was moved out of its encrypted directory, which is
+// gone: its key is that of nothing but the file.
+func TestMovedFile(t *testing.T) {
+	debugfs := needTool(t, "debugfs")
+	f := ext4test.Get("v2-pad16-1k")
+	m := f.Manifest(t)
+	dir := tempDir(t)
+	img, key := filepath.Join(dir, "image"), filepath.Join(dir, "key")
+	for name, contents := range map[string][]byte{img: f.Image(t), key: []byte(m.Keys[0].RawHex)} {
+		if err := os.WriteFile(name, contents, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := m.Entries[slices.IndexFunc(m.Entries, func(e ext4test.Entry) bool { return e.Path == "secret/text.txt" })]
+	for _, request := range []string{fmt.Sprintf("link <%d> /moved", file.Ino), "unlink /secret"} {
+		if out, err := exec.Command(debugfs, "-w", "-R", request, img).CombinedOutput(); err != nil {
+			t.Fatalf("debugfs: %v\n%s", err, out)
+		}
+	}
+	sum := sha256.Sum256([]byte(encfs(t, "cat", "--key-file", key, img, "moved")))
+	if hex.EncodeToString(sum[:]) != file.SHA256 {
+		t.Error("the file has other contents")
+	}
+	if out, code := tryEncfs(t, "cat", "--locked", img, "moved"); code == 0 {
+		t.Errorf("without the key: %s", out)
 	}
 }
 

@@ -12,10 +12,10 @@ import (
 
 // hostMachine returns the machine that the process runs on, with the CPUs of
 // its affinity mask: that of its main thread, which no worker ever changes.
-func hostMachine() (machine, error) {
+func hostMachine() (Machine, error) {
 	set, err := processCPUs()
 	if err != nil {
-		return machine{}, err
+		return Machine{}, err
 	}
 	var cpus []int
 	for cpu := range maxCPUs {
@@ -23,13 +23,17 @@ func hostMachine() (machine, error) {
 			cpus = append(cpus, cpu)
 		}
 	}
-	return machine{
-		topology:    readTopology(os.DirFS("/sys"), cpus),
-		currentCPU:  currentCPU,
-		startThread: startThread,
-		pin:         pin,
-		renice:      renice,
-		handOver:    measureHandOver,
+	return Machine{
+		Topology:    readTopology(os.DirFS("/sys"), cpus),
+		CurrentCPU:  currentCPU,
+		Now:         stopwatch(),
+		Start:       startGoroutine,
+		StartThread: startThread,
+		Pin:         pin,
+		Renice:      renice,
+		NewSleeper:  newSleeper,
+		LeaveNext:   leaveNext,
+		HandOver:    MeasureHandOver,
 	}, nil
 }
 

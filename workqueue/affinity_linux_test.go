@@ -279,7 +279,7 @@ func TestStress(t *testing.T) {
 				}
 				limit := int64(a.MaxActive)
 				if limit == 0 {
-					limit = int64(len(q.machine.topology))
+					limit = int64(len(q.machine.Topology))
 				}
 				var inFlight, ran, takenBack atomic.Int64
 				closed := make(chan struct{})

@@ -66,6 +66,6 @@ func BenchmarkCurrentCPU(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		m.currentCPU()
+		m.CurrentCPU()
 	}
 }

@@ -12,9 +12,9 @@ func boundPools(cpus []int) []poolPlan {
 
 // inlinePools makes a pool without workers for each CPU of the machine. It only
 // counts the items that run there, for Flush and Close.
-func inlinePools(t topology) []poolPlan {
+func inlinePools(t Topology) []poolPlan {
 	var pools []poolPlan
-	for _, cpu := range t.numbers() {
+	for _, cpu := range t.CPUs() {
 		pools = append(pools, poolPlan{cpus: []int{cpu}})
 	}
 	return pools

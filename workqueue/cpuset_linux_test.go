@@ -52,7 +52,7 @@ func runSubject(in io.Reader, out io.Writer) error {
 		}
 		defer q.Close()
 		queues["all"] = append(queues["all"], q)
-		a.CPUs = q.machine.topology.numbers()[:1]
+		a.CPUs = q.machine.Topology.CPUs()[:1]
 		first, err := New(a)
 		if err != nil {
 			return err

@@ -19,15 +19,16 @@ type Group struct {
 	// state is twice the number of items that have not ended, plus 1 while
 	// somebody waits. Who brings it to 1 wakes the waiter.
 	state   atomic.Int64
-	wake    chan struct{} // made by the first wait that blocks, of capacity 1
+	wake    Sleeper // made by the first wait that blocks
 	failure atomic.Pointer[PanicError]
-	items   *Work // queued through the group, the last first
+	items   *Work  // queued through the group, the last first
+	queue   *Queue // of the first item ever, whose machine makes wake
 }
 
 // Queue queues the item as [Queue.Queue] does, as one of the group. The item
 // is not queued again before the group was waited for.
 func (g *Group) Queue(q *Queue, w *Work) {
-	w.claim(g)
+	w.claim(q, g)
 	w.sibling = g.items
 	g.items = w
 	q.place(w)
@@ -48,14 +49,12 @@ func (g *Group) WaitContext(cancel <-chan struct{}) error {
 	canceled := false
 	if g.state.Load() != 0 {
 		if g.wake == nil {
-			g.wake = make(chan struct{}, 1)
+			g.wake = g.queue.machine.NewSleeper()
 		}
 		if g.state.Add(1) != 1 {
-			select {
-			case <-g.wake:
-			case <-cancel:
+			if !g.wake.Sleep(cancel) {
 				canceled = g.takeBack() > 0
-				<-g.wake
+				g.wake.Sleep(nil)
 			}
 		}
 		g.state.Add(-1)
@@ -99,6 +98,6 @@ func (g *Group) done(failure *PanicError) {
 		g.failure.CompareAndSwap(nil, failure)
 	}
 	if g.state.Add(-2) == 1 {
-		g.wake <- struct{}{}
+		g.wake.Wake()
 	}
 }

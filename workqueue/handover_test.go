@@ -6,8 +6,8 @@ import (
 )
 
 func TestMeasureHandOver(t *testing.T) {
-	if got := measureHandOver(); got < minHandOver || got > maxHandOver {
-		t.Errorf("measureHandOver = %v, want within %v to %v", got, minHandOver, maxHandOver)
+	if got := MeasureHandOver(); got < minHandOver || got > maxHandOver {
+		t.Errorf("MeasureHandOver = %v, want within %v to %v", got, minHandOver, maxHandOver)
 	}
 }
 
@@ -36,5 +36,5 @@ func BenchmarkHandOver(b *testing.B) {
 	b.ReportMetric(float64(queueing.Nanoseconds())/float64(b.N), "ns/queueing")
 	b.ReportMetric(float64(s.Wait.Quantile(0.5).Nanoseconds()), "ns/wait-p50")
 	b.ReportMetric(float64(s.Wait.Quantile(0.95).Nanoseconds()), "ns/wait-p95")
-	b.ReportMetric(float64(measureHandOver().Nanoseconds()), "ns/measured")
+	b.ReportMetric(float64(MeasureHandOver().Nanoseconds()), "ns/measured")
 }

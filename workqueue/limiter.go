@@ -60,7 +60,7 @@ func (l *limiter) acquire(w *worker) {
 	}
 	l.last = w
 	l.mu.Unlock()
-	<-w.wake
+	w.wake.Sleep(nil)
 }
 
 // release gives a token back, or to the worker that has waited longest.
@@ -79,6 +79,6 @@ func (l *limiter) release() {
 	}
 	l.mu.Unlock()
 	if w != nil {
-		w.wake <- struct{}{}
+		w.wake.Wake()
 	}
 }

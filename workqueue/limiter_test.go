@@ -17,7 +17,7 @@ func TestLimiterOrder(t *testing.T) {
 		var got []int
 		wait := func(i int) {
 			go func() {
-				l.acquire(&worker{wake: make(chan struct{}, 1)})
+				l.acquire(&worker{wake: newSleeper()})
 				got = append(got, i)
 			}()
 			synctest.Wait()

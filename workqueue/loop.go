@@ -138,7 +138,7 @@ func (l *Loop) share(q *Queue, n, perItem int, work time.Duration, cancel <-chan
 		w.from, w.to = 0, 0
 		l.group.Queue(q, &w.Work)
 	}
-	leaveNext()
+	q.machine.LeaveNext()
 	err := attempt(func() error { l.takeSteps(); return nil })
 	l.group.takeBack()
 	if failure := l.group.Wait(); err == nil {
@@ -173,7 +173,7 @@ const runsOnCPU = 16
 // count counts what the caller does as an item.
 func (l *Loop) count(q *Queue) {
 	if l.runs%runsOnCPU == 0 {
-		l.cpu = q.machine.currentCPU()
+		l.cpu = q.machine.CurrentCPU()
 	}
 	l.runs++
 	n := q.counter(l.cpu)

@@ -267,8 +267,8 @@ func TestLoopCancel(t *testing.T) {
 			}()
 			synctest.Wait()
 			begun := calls.Load()
-			if begun == 0 || begun > int64(len(m.topology)) {
-				t.Errorf("work %v: %d calls run on %d CPUs", work, begun, len(m.topology))
+			if begun == 0 || begun > int64(len(m.Topology)) {
+				t.Errorf("work %v: %d calls run on %d CPUs", work, begun, len(m.Topology))
 			}
 			close(cancel)
 			synctest.Wait()

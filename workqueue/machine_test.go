@@ -11,10 +11,10 @@ import (
 
 // grid returns a topology of n CPUs in cores of smt threads, caches of perCache
 // CPUs and nodes of perNode CPUs, all numbered in sequence.
-func grid(n, smt, perCache, perNode int) topology {
-	var t topology
+func grid(n, smt, perCache, perNode int) Topology {
+	var t Topology
 	for cpu := range n {
-		t = append(t, cpuPlace{cpu: cpu, core: cpu / smt, cache: cpu / perCache, node: cpu / perNode})
+		t = append(t, Place{CPU: cpu, Core: cpu / smt, Cache: cpu / perCache, Node: cpu / perNode})
 	}
 	return t
 }
@@ -23,7 +23,7 @@ func grid(n, smt, perCache, perNode int) topology {
 // as goroutines without threads.
 var machines = []struct {
 	name     string
-	topology topology
+	topology Topology
 }{
 	{"1", grid(1, 1, 1, 1)},
 	{"2", grid(2, 1, 2, 2)},
@@ -62,20 +62,24 @@ const testHandOver = 10 * time.Microsecond
 // A testMachine is one whose current CPU the test sets.
 type testMachine struct {
 	cpu atomic.Int64 // that items are queued on
-	machine
+	Machine
 }
 
 var errRefused = errors.New("refused")
 
-func newTestMachine(t topology) *testMachine {
+func newTestMachine(t Topology) *testMachine {
 	m := new(testMachine)
-	m.machine = machine{
-		topology:    t,
-		currentCPU:  func() int { return int(m.cpu.Load()) },
-		startThread: func(f func()) { go f() },
-		pin:         func([]int) error { return nil },
-		renice:      func(int) error { return nil },
-		handOver:    func() time.Duration { return testHandOver },
+	m.Machine = Machine{
+		Topology:    t,
+		CurrentCPU:  func() int { return int(m.cpu.Load()) },
+		Now:         stopwatch(),
+		Start:       startGoroutine,
+		StartThread: startGoroutine,
+		NewSleeper:  newSleeper,
+		LeaveNext:   leaveNext,
+		Pin:         func([]int) error { return nil },
+		Renice:      func(int) error { return nil },
+		HandOver:    func() time.Duration { return testHandOver },
 	}
 	return m
 }
@@ -83,7 +87,7 @@ func newTestMachine(t topology) *testMachine {
 // mustQueue returns a queue on the machine; the test closes it.
 func (m *testMachine) mustQueue(t *testing.T, a Attrs) *Queue {
 	t.Helper()
-	q, err := newQueue(a, m.machine)
+	q, err := NewOn(m.Machine, a)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func (p *plan) workers() int {
 
 // newPlan makes the plan for checked attributes; cpus are those of the queue, a
 // part of those of the topology.
-func newPlan(a Attrs, t topology, cpus []int) plan {
+func newPlan(a Attrs, t Topology, cpus []int) plan {
 	var pools []poolPlan
 	switch a.Kind {
 	case Bound:
@@ -49,7 +49,7 @@ func newPlan(a Attrs, t topology, cpus []int) plan {
 // homes gives each CPU of the topology the pool that has it. Others have the
 // pool of the nearest CPU that is in a pool; CPUs that are equally near take turns.
 // Numbers that are no CPU's have the first pool.
-func homes(pools []poolPlan, t topology) []int {
+func homes(pools []poolPlan, t Topology) []int {
 	poolOf := make(map[int]int)
 	var served []int
 	for i, pool := range pools {
@@ -58,7 +58,7 @@ func homes(pools []poolPlan, t topology) []int {
 			served = append(served, cpu)
 		}
 	}
-	all := t.numbers()
+	all := t.CPUs()
 	home := make([]int, all[len(all)-1]+1)
 	for i, cpu := range all {
 		home[cpu] = poolOf[t.nearest(cpu, i, served)]
@@ -68,12 +68,12 @@ func homes(pools []poolPlan, t topology) []int {
 
 // stealNear lets all pools steal from each other, those whose CPUs are near
 // first. Among equals each begins with the next one, so that thieves spread.
-func stealNear(pools []poolPlan, t topology) {
+func stealNear(pools []poolPlan, t Topology) {
 	for i := range pools {
-		var at [maxDistance + 1][]int
+		var at [MaxDistance + 1][]int
 		for n := 1; n < len(pools); n++ {
 			other := (i + n) % len(pools)
-			d := t.distance(pools[i].cpus[0], pools[other].cpus[0])
+			d := t.Distance(pools[i].cpus[0], pools[other].cpus[0])
 			at[d] = append(at[d], other)
 		}
 		pools[i].steal = slices.Concat(at[:]...)

@@ -11,7 +11,7 @@ func TestPlan(t *testing.T) {
 	tests := []struct {
 		name     string
 		attrs    Attrs
-		topology topology
+		topology Topology
 		cpus     []int
 		pools    string // CPUs * workers, pinned to
 		home     []int
@@ -26,15 +26,15 @@ func TestPlan(t *testing.T) {
 			"0*0@ 1*0@ 2*0@", []int{0, 1, 2}},
 		{"cpu", Attrs{Kind: Unbound, Scope: ScopeCPU}, grid(2, 1, 2, 2), []int{0, 1},
 			"0*1@ 1*1@", []int{0, 1}},
-		{"smt", Attrs{Kind: Unbound, Scope: ScopeSMT}, eight, eight.numbers(),
+		{"smt", Attrs{Kind: Unbound, Scope: ScopeSMT}, eight, eight.CPUs(),
 			"0-1*2@ 2-3*2@ 4-5*2@ 6-7*2@", []int{0, 0, 1, 1, 2, 2, 3, 3}},
-		{"cache", Attrs{Kind: Unbound, Scope: ScopeCache}, eight, eight.numbers(),
+		{"cache", Attrs{Kind: Unbound, Scope: ScopeCache}, eight, eight.CPUs(),
 			"0-3*4@ 4-7*4@", []int{0, 0, 0, 0, 1, 1, 1, 1}},
-		{"numa", Attrs{Kind: Unbound, Scope: ScopeNUMA}, eight, eight.numbers(),
+		{"numa", Attrs{Kind: Unbound, Scope: ScopeNUMA}, eight, eight.CPUs(),
 			"0-7*8@", []int{0, 0, 0, 0, 0, 0, 0, 0}},
 		{"system", Attrs{Kind: Unbound, Scope: ScopeSystem}, grid(4, 1, 1, 1), []int{0, 1, 2, 3},
 			"0-3*4@", []int{0, 0, 0, 0}},
-		{"cache, strict", Attrs{Kind: Unbound, Strict: true}, eight, eight.numbers(),
+		{"cache, strict", Attrs{Kind: Unbound, Strict: true}, eight, eight.CPUs(),
 			"0-3*4@0-3 4-7*4@4-7", []int{0, 0, 0, 0, 1, 1, 1, 1}},
 		{"cache, on some CPUs", Attrs{Kind: Unbound}, eight, []int{1, 3, 5},
 			"1,3*2@1,3,5 5*1@1,3,5", []int{0, 0, 0, 0, 1, 1, 1, 1}},
@@ -42,9 +42,9 @@ func TestPlan(t *testing.T) {
 			"1,3*2@1,3 5*1@5", []int{0, 0, 0, 0, 1, 1, 1, 1}},
 		{"system, strict: as free as the process", Attrs{Kind: Unbound, Scope: ScopeSystem, Strict: true}, grid(2, 1, 2, 2), []int{0, 1},
 			"0-1*2@", []int{0, 0}},
-		{"cache, max_active 3", Attrs{Kind: Unbound, MaxActive: 3}, eight, eight.numbers(),
+		{"cache, max_active 3", Attrs{Kind: Unbound, MaxActive: 3}, eight, eight.CPUs(),
 			"0-3*3@ 4-7*3@", []int{0, 0, 0, 0, 1, 1, 1, 1}},
-		{"gaps in the numbers", Attrs{}, topology{{cpu: 2, core: 2}, {cpu: 5, core: 5}}, []int{2, 5},
+		{"gaps in the numbers", Attrs{}, Topology{{CPU: 2, Core: 2}, {CPU: 5, Core: 5}}, []int{2, 5},
 			"2*1@2 5*1@5", []int{0, 0, 0, 0, 0, 1}},
 	}
 	for _, tt := range tests {
@@ -88,7 +88,7 @@ func TestPlanSteal(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := newPlan(tt.attrs, machine, machine.numbers())
+			p := newPlan(tt.attrs, machine, machine.CPUs())
 			if got := p.pools[tt.pool].steal; !slices.Equal(got, tt.want) {
 				t.Errorf("pool %d steals from\n got %v\nwant %v", tt.pool, got, tt.want)
 			}
@@ -101,7 +101,7 @@ func TestPlanWorkers(t *testing.T) {
 	for _, m := range machines {
 		for _, a := range policies {
 			for _, a.MaxActive = range []int{0, 1, 5, 1000} {
-				p := newPlan(a, m.topology, m.topology.numbers())
+				p := newPlan(a, m.topology, m.topology.CPUs())
 				want := len(m.topology)
 				switch {
 				case a.Kind == Inline:

@@ -12,7 +12,7 @@ import (
 // goroutines at once, items among them where they do not wait for themselves.
 type Queue struct {
 	attrs   Attrs
-	machine machine
+	machine Machine
 	plan    plan
 	pools   []*pool  // of the plan
 	limiter *limiter // nil if there are no more workers than max_active
@@ -29,7 +29,6 @@ type Queue struct {
 	callersUsed atomic.Uint64
 	handOver    func() time.Duration // measured by the first who wants to know
 
-	epoch                time.Time // from which times of items count
 	counters             []counter // by CPU
 	unpinned, notReniced atomic.Uint64
 }
@@ -44,14 +43,15 @@ func New(a Attrs) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("workqueue %q: %w", a.Name, err)
 	}
-	return newQueue(a, m)
+	return NewOn(m, a)
 }
 
-func newQueue(a Attrs, m machine) (*Queue, error) {
+// NewOn is [New] for another machine than the one that the process runs on.
+func NewOn(m Machine, a Attrs) (*Queue, error) {
 	if err := a.check(); err != nil {
 		return nil, fmt.Errorf("workqueue %q: %w", a.Name, err)
 	}
-	allowed := m.topology.numbers()
+	allowed := m.Topology.CPUs()
 	cpus := allowed
 	if len(a.CPUs) > 0 {
 		cpus = sortCPUs(a.CPUs)
@@ -64,11 +64,10 @@ func newQueue(a Attrs, m machine) (*Queue, error) {
 	q := &Queue{
 		attrs:    a,
 		machine:  m,
-		plan:     newPlan(a, m.topology, cpus),
+		plan:     newPlan(a, m.Topology, cpus),
 		flushing: make(chan struct{}, 1),
-		callers:  make([]callers, len(m.topology)),
-		epoch:    time.Now(),
-		handOver: sync.OnceValue(m.handOver),
+		callers:  make([]callers, len(m.Topology)),
+		handOver: sync.OnceValue(m.HandOver),
 	}
 	for _, p := range q.plan.pools {
 		q.pools = append(q.pools, newPool(p, q))
@@ -90,17 +89,17 @@ func newQueue(a Attrs, m machine) (*Queue, error) {
 //
 // An inline queue runs the item before Queue returns.
 func (q *Queue) Queue(w *Work) {
-	w.claim(&w.alone)
+	w.claim(q, &w.alone)
 	w.alone.failure.Store(nil)
 	q.place(w)
 }
 
 // place puts a claimed item where it belongs.
 func (q *Queue) place(w *Work) {
-	cpu := q.machine.currentCPU()
+	cpu := q.machine.CurrentCPU()
 	p := q.pools[q.plan.homeOf(cpu)]
 	if p.plan.workers > 0 {
-		w.queuedAt = time.Since(q.epoch)
+		w.queuedAt = q.machine.Now()
 		p.add(w)
 		return
 	}
@@ -140,14 +139,20 @@ func (q *Queue) Flush() {
 	}
 }
 
+// Stop begins what Close completes, without waiting: no item may be queued any more, and
+// workers end when none is left to run.
+func (q *Queue) Stop() {
+	for _, p := range q.pools {
+		p.close()
+	}
+}
+
 // Close waits for all items, and for the workers, which end: those that have a
 // thread of their own take it with them, with its affinity and nice value. No
 // item may be queued after Close was called, and no item must close its queue.
 // A second Close waits as the first does.
 func (q *Queue) Close() {
-	for _, p := range q.pools {
-		p.close()
-	}
+	q.Stop()
 	q.Flush()
 	q.workers.Wait()
 }

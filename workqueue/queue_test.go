@@ -20,7 +20,7 @@ func TestEveryItemRuns(t *testing.T) {
 			var g Group
 			works := items(n, func(*Work) { ran.Add(1) })
 			for i := range works {
-				m.cpu.Store(int64(i % len(m.topology)))
+				m.cpu.Store(int64(i % len(m.Topology)))
 				g.Queue(q, &works[i])
 			}
 			if err := g.Wait(); err != nil {
@@ -66,7 +66,7 @@ func TestMaxActive(t *testing.T) {
 		if a.Kind == Inline {
 			t.Skip("an inline queue has no max_active")
 		}
-		cpus := len(m.topology)
+		cpus := len(m.Topology)
 		for _, a.MaxActive = range []int{0, 1, 2, 3, cpus, cpus + 1, 10 * cpus} {
 			q := m.mustQueue(t, a)
 			want := min(a.MaxActive, cpus)
@@ -107,7 +107,7 @@ func TestOrder(t *testing.T) {
 		a.MaxActive = 1 // so that the order in which items start can be seen
 		q := m.mustQueue(t, a)
 		defer q.Close()
-		for cpu := range m.topology {
+		for cpu := range m.Topology {
 			m.cpu.Store(int64(cpu))
 			var got, want []int
 			works := make([]Work, 20)
@@ -184,7 +184,7 @@ func TestCloseWhileBusy(t *testing.T) {
 		var ran atomic.Int64
 		works := items(50, func(*Work) { ran.Add(1) })
 		for i := range works {
-			m.cpu.Store(int64(i % len(m.topology)))
+			m.cpu.Store(int64(i % len(m.Topology)))
 			q.Queue(&works[i])
 		}
 		closed := make(chan struct{})
@@ -238,7 +238,7 @@ func TestCloseWaitsForWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newTestMachine(grid(2, 1, 2, 2))
 		starting := make(chan struct{})
-		m.pin = func([]int) error {
+		m.Pin = func([]int) error {
 			<-starting
 			return nil
 		}
@@ -436,7 +436,7 @@ func TestNoLostWakeup(t *testing.T) {
 					t.Errorf("the worker is awake: %t, want %t", awake, tt.want)
 				}
 				if !awake {
-					w.wake <- struct{}{}
+					w.wake.Wake()
 				}
 			})
 		})
@@ -448,7 +448,7 @@ func TestWorkersStartLazily(t *testing.T) {
 	forEachPolicy(t, func(t *testing.T, m *testMachine, a Attrs) {
 		var started int
 		var mu sync.Mutex
-		m.startThread = func(f func()) {
+		m.StartThread = func(f func()) {
 			mu.Lock()
 			started++
 			mu.Unlock()
@@ -473,7 +473,7 @@ func TestWorkersStartLazily(t *testing.T) {
 			t.Errorf("%d workers for one item after another, want %d", started, want)
 		}
 		q.Close()
-		if cpus := len(m.topology); started > cpus {
+		if cpus := len(m.Topology); started > cpus {
 			t.Errorf("%d workers on %d CPUs", started, cpus)
 		}
 	})
@@ -537,7 +537,7 @@ func TestNewErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			q, err := newQueue(tt.attrs, m.machine)
+			q, err := NewOn(m.Machine, tt.attrs)
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("New:\n got %v\nwant %s", err, tt.want)
 			}
@@ -557,8 +557,8 @@ func TestRefusals(t *testing.T) {
 	for _, a := range []Attrs{{Kind: Bound, Nice: -5}, {Kind: Unbound, Nice: -5}, {Kind: Unbound, Scope: ScopeCPU, Strict: true}} {
 		t.Run(policyName(a), func(t *testing.T) {
 			m := newTestMachine(grid(2, 1, 2, 2))
-			m.pin = func([]int) error { return errRefused }
-			m.renice = func(int) error { return errRefused }
+			m.Pin = func([]int) error { return errRefused }
+			m.Renice = func(int) error { return errRefused }
 			q := m.mustQueue(t, a)
 			w := items(1, func(*Work) {})
 			q.Queue(&w[0])

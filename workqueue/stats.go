@@ -33,7 +33,7 @@ type CPUStats struct {
 // and not in others.
 func (q *Queue) Stats() Stats {
 	s := Stats{Unpinned: q.unpinned.Load(), NotReniced: q.notReniced.Load()}
-	cpus := q.machine.topology.numbers()
+	cpus := q.machine.Topology.CPUs()
 	for cpu := range q.counters {
 		n := &q.counters[cpu]
 		c := CPUStats{CPU: cpu, Executed: n.executed.Load(), Stolen: n.stolen.Load(), Inline: n.inline.Load()}

@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// A topology says which CPUs are close to each other. It has the CPUs of the
+// A Topology says which CPUs are close to each other. It has the CPUs of a
 // process, in ascending order, at least one.
-type topology []cpuPlace
+type Topology []Place
 
-// A cpuPlace is where a CPU is. Groups are named by a number that their CPUs
+// A Place is where a CPU is. Groups are named by a number that their CPUs
 // have in common; it means nothing else.
-type cpuPlace struct {
-	cpu   int
-	core  int
-	cache int // last level cache
-	node  int // memory node
+type Place struct {
+	CPU   int
+	Core  int
+	Cache int // last level cache
+	Node  int // memory node
 }
 
-// numbers returns the numbers of the CPUs, ascending.
-func (t topology) numbers() []int {
+// CPUs returns the numbers of the CPUs, ascending.
+func (t Topology) CPUs() []int {
 	var cpus []int
 	for _, p := range t {
-		cpus = append(cpus, p.cpu)
+		cpus = append(cpus, p.CPU)
 	}
 	return cpus
 }
 
 // place returns where the CPU is; it must be one of the topology.
-func (t topology) place(cpu int) cpuPlace {
-	i, ok := slices.BinarySearchFunc(t, cpu, func(p cpuPlace, cpu int) int { return cmp.Compare(p.cpu, cpu) })
+func (t Topology) place(cpu int) Place {
+	i, ok := slices.BinarySearchFunc(t, cpu, func(p Place, cpu int) int { return cmp.Compare(p.CPU, cpu) })
 	if !ok {
 		panic("workqueue: CPU is not in the topology")
 	}
@@ -37,16 +37,16 @@ func (t topology) place(cpu int) cpuPlace {
 }
 
 // group returns the group of the place for the scope.
-func (p cpuPlace) group(s Scope) int {
+func (p Place) group(s Scope) int {
 	switch s {
 	case ScopeCPU:
-		return p.cpu
+		return p.CPU
 	case ScopeSMT:
-		return p.core
+		return p.Core
 	case ScopeCache:
-		return p.cache
+		return p.Cache
 	case ScopeNUMA:
-		return p.node
+		return p.Node
 	default:
 		return 0
 	}
@@ -54,7 +54,7 @@ func (p cpuPlace) group(s Scope) int {
 
 // groups divides some CPUs of the topology, which are in ascending order, into
 // those that share the scope. Groups are in the order of their first CPU.
-func (t topology) groups(cpus []int, s Scope) [][]int {
+func (t Topology) groups(cpus []int, s Scope) [][]int {
 	var groups [][]int
 	index := make(map[int]int)
 	for _, cpu := range cpus {
@@ -70,28 +70,29 @@ func (t topology) groups(cpus []int, s Scope) [][]int {
 	return groups
 }
 
-// maxDistance is the distance of CPUs that have nothing in common.
-const maxDistance = 4
+// MaxDistance is the distance of CPUs that have nothing in common.
+const MaxDistance = 4
 
-// distance is how far two CPUs are from each other: the number of scopes, from
-// the smallest, that they do not share.
-func (t topology) distance(a, b int) int {
+// Distance returns how far two CPUs of the topology are from each other: the number of
+// scopes, from the smallest, that they do not share. It is 0 for a CPU and itself, 1
+// for threads of a core, then 2 for CPUs that share a cache, and 3 a memory node.
+func (t Topology) Distance(a, b int) int {
 	pa, pb := t.place(a), t.place(b)
-	for d, s := range [maxDistance]Scope{ScopeCPU, ScopeSMT, ScopeCache, ScopeNUMA} {
+	for d, s := range [MaxDistance]Scope{ScopeCPU, ScopeSMT, ScopeCache, ScopeNUMA} {
 		if pa.group(s) == pb.group(s) {
 			return d
 		}
 	}
-	return maxDistance
+	return MaxDistance
 }
 
 // nearest returns the one among the candidates that is nearest to the CPU.
 // turn chooses among several that are.
-func (t topology) nearest(cpu, turn int, candidates []int) int {
-	best := t.distance(cpu, candidates[0])
+func (t Topology) nearest(cpu, turn int, candidates []int) int {
+	best := t.Distance(cpu, candidates[0])
 	var near []int
 	for _, c := range candidates {
-		d := t.distance(cpu, c)
+		d := t.Distance(cpu, c)
 		if d < best {
 			best, near = d, nil
 		}

@@ -13,27 +13,27 @@ import (
 // testing/sysfs-devices-system-cpu). What cannot be read makes a group: all CPUs
 // are one node, those of a node share a cache, and a CPU is a core by itself.
 // Otherwise a group has the number of its first CPU.
-func readTopology(sys fs.FS, cpus []int) topology {
+func readTopology(sys fs.FS, cpus []int) Topology {
 	const unknown = -1
-	var t topology
+	var t Topology
 	for _, cpu := range cpus {
-		t = append(t, cpuPlace{cpu: cpu, core: unknown, cache: unknown})
+		t = append(t, Place{CPU: cpu, Core: unknown, Cache: unknown})
 	}
 	nodes, _ := fs.Glob(sys, "devices/system/node/node[0-9]*")
 	for _, node := range nodes {
-		t.share(readText(sys, node, "cpulist"), func(p *cpuPlace) *int { return &p.node })
+		t.share(readText(sys, node, "cpulist"), func(p *Place) *int { return &p.Node })
 	}
 	// Sharing is mutual, so the file of one CPU serves all that it names.
 	for i := range t {
 		p := &t[i]
-		dir := "devices/system/cpu/cpu" + strconv.Itoa(p.cpu)
-		if p.core == unknown {
-			p.core = p.cpu
-			t.share(readText(sys, dir, "topology/thread_siblings_list"), func(p *cpuPlace) *int { return &p.core })
+		dir := "devices/system/cpu/cpu" + strconv.Itoa(p.CPU)
+		if p.Core == unknown {
+			p.Core = p.CPU
+			t.share(readText(sys, dir, "topology/thread_siblings_list"), func(p *Place) *int { return &p.Core })
 		}
-		if p.cache == unknown {
-			p.cache = p.node
-			t.share(lastLevelCache(sys, dir), func(p *cpuPlace) *int { return &p.cache })
+		if p.Cache == unknown {
+			p.Cache = p.Node
+			t.share(lastLevelCache(sys, dir), func(p *Place) *int { return &p.Cache })
 		}
 	}
 	return t
@@ -41,13 +41,13 @@ func readTopology(sys fs.FS, cpus []int) topology {
 
 // share gives the CPUs in the list the first of them as their group. A list that
 // makes no sense changes nothing.
-func (t topology) share(list string, group func(*cpuPlace) *int) {
+func (t Topology) share(list string, group func(*Place) *int) {
 	cpus, err := ParseCPUs(list)
 	if err != nil {
 		return
 	}
 	for i := range t {
-		if _, in := slices.BinarySearch(cpus, t[i].cpu); in {
+		if _, in := slices.BinarySearch(cpus, t[i].CPU); in {
 			*group(&t[i]) = cpus[0]
 		}
 	}

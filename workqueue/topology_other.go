@@ -10,19 +10,23 @@ import (
 
 // hostMachine returns a machine whose CPUs are numbered but otherwise alike.
 // Threads cannot be pinned, and the current CPU is a guess that spreads items.
-func hostMachine() (machine, error) {
+func hostMachine() (Machine, error) {
 	n := runtime.NumCPU()
-	var t topology
+	var t Topology
 	for cpu := range n {
-		t = append(t, cpuPlace{cpu: cpu, core: cpu})
+		t = append(t, Place{CPU: cpu, Core: cpu})
 	}
 	unsupported := func(...int) error { return errors.ErrUnsupported }
-	return machine{
-		topology:    t,
-		currentCPU:  func() int { return rand.IntN(n) },
-		startThread: func(f func()) { go f() },
-		pin:         func([]int) error { return unsupported() },
-		renice:      func(int) error { return unsupported() },
-		handOver:    measureHandOver,
+	return Machine{
+		Topology:    t,
+		CurrentCPU:  func() int { return rand.IntN(n) },
+		Now:         stopwatch(),
+		Start:       startGoroutine,
+		StartThread: startGoroutine,
+		Pin:         func([]int) error { return unsupported() },
+		Renice:      func(int) error { return unsupported() },
+		NewSleeper:  newSleeper,
+		LeaveNext:   leaveNext,
+		HandOver:    MeasureHandOver,
 	}, nil
 }

@@ -8,7 +8,7 @@ package workqueue
 // waker, and may be moved over all CPUs of the queue. To pin a worker to all CPUs
 // of the process would change nothing, but cost it a thread of its own and the
 // slower wake-up of such a goroutine.
-func unboundPools(a Attrs, t topology, cpus []int) []poolPlan {
+func unboundPools(a Attrs, t Topology, cpus []int) []poolPlan {
 	var pools []poolPlan
 	for _, group := range t.groups(cpus, a.Scope) {
 		pool := poolPlan{cpus: group, workers: len(group)}

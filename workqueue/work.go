@@ -20,7 +20,7 @@ type Work struct {
 	pool  *pool // that it was last queued to
 	color uint8 // of the pool when it was queued; see Queue.Flush
 
-	queuedAt time.Duration // since the epoch of the queue
+	queuedAt time.Duration // by the machine's clock
 
 	prev, next *Work // in the list of the pool, guarded by its lock
 
@@ -58,7 +58,7 @@ func (w *Work) Wait() error {
 }
 
 // claim marks the item as queued for the group.
-func (w *Work) claim(g *Group) {
+func (w *Work) claim(q *Queue, g *Group) {
 	if w.fn == nil {
 		panic("workqueue: Queue of an item without Init")
 	}
@@ -66,6 +66,9 @@ func (w *Work) claim(g *Group) {
 		panic("workqueue: Queue of an item that is queued or running")
 	}
 	w.group = g
+	if g.queue == nil { // an item of the group may queue another one while its owner waits
+		g.queue = q
+	}
 	g.add()
 }
 

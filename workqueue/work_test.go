@@ -122,7 +122,7 @@ func TestGroupCancel(t *testing.T) {
 		rest := items(5, func(*Work) { buffer = append(buffer, 1) })
 		g.Queue(q, &running.Work)
 		for i := range rest {
-			m.cpu.Store(int64(i % len(m.topology)))
+			m.cpu.Store(int64(i % len(m.Topology)))
 			g.Queue(q, &rest[i])
 		}
 		synctest.Wait()
@@ -274,9 +274,9 @@ func TestGoexit(t *testing.T) {
 		}
 		for _, a.MaxActive = range []int{0, 1} {
 			q := m.mustQueue(t, a)
-			works := items(3*len(m.topology), func(*Work) { runtime.Goexit() })
+			works := items(3*len(m.Topology), func(*Work) { runtime.Goexit() })
 			for i := range works {
-				m.cpu.Store(int64(i % len(m.topology)))
+				m.cpu.Store(int64(i % len(m.Topology)))
 				q.Queue(&works[i])
 			}
 			for i := range works {

@@ -1,21 +1,19 @@
 package workqueue
 
-import "time"
-
 // A worker is a goroutine that runs the items of a pool, or those that it
 // steals. It has a thread of its own if that is pinned or reniced.
 type worker struct {
 	pool   *pool
-	wake   chan struct{} // received from when it sleeps, or waits for a token
-	next   *worker       // in the list in which it sleeps or waits
-	fresh  bool          // not started; only who hired it knows it
-	cpu    int           // the only one that it runs on, or -1
-	token  bool          // it holds one of the limiter's
-	leaves bool          // it ended by itself
+	wake   Sleeper // where it sleeps, or waits for a token
+	next   *worker // in the list in which it sleeps or waits
+	fresh  bool    // not started; only who hired it knows it
+	cpu    int     // the only one that it runs on, or -1
+	token  bool    // it holds one of the limiter's
+	leaves bool    // it ended by itself
 }
 
 func newWorker(p *pool) *worker {
-	return &worker{pool: p, wake: make(chan struct{}, 1), fresh: true}
+	return &worker{pool: p, wake: p.queue.machine.NewSleeper(), fresh: true}
 }
 
 // awake starts a worker that was hired, or wakes it.
@@ -25,14 +23,14 @@ func (w *worker) awake() {
 		w.start()
 		return
 	}
-	w.wake <- struct{}{}
+	w.wake.Wake()
 }
 
 func (w *worker) start() {
 	if w.pool.plan.pin == nil && w.pool.queue.attrs.Nice == 0 {
-		go w.main()
+		w.pool.queue.machine.Start(w.main)
 	} else {
-		w.pool.queue.machine.startThread(w.main)
+		w.pool.queue.machine.StartThread(w.main)
 	}
 }
 
@@ -69,14 +67,14 @@ func (w *worker) prepare() {
 	q := w.pool.queue
 	w.cpu = -1
 	if cpus := w.pool.plan.pin; cpus != nil {
-		if err := q.machine.pin(cpus); err != nil {
+		if err := q.machine.Pin(cpus); err != nil {
 			q.unpinned.Add(1)
 		} else if len(cpus) == 1 {
 			w.cpu = cpus[0]
 		}
 	}
 	if nice := q.attrs.Nice; nice != 0 {
-		if err := q.machine.renice(nice); err != nil {
+		if err := q.machine.Renice(nice); err != nil {
 			q.notReniced.Add(1)
 		}
 	}
@@ -87,11 +85,11 @@ func (w *worker) count(item *Work, stolen bool) {
 	q := w.pool.queue
 	cpu := w.cpu
 	if cpu < 0 {
-		cpu = q.machine.currentCPU()
+		cpu = q.machine.CurrentCPU()
 	}
 	n := q.counter(cpu)
 	n.executed.Add(1)
-	n.wait.Record(time.Since(q.epoch) - item.queuedAt)
+	n.wait.Record(q.machine.Now() - item.queuedAt)
 	if stolen {
 		n.stolen.Add(1)
 	}
@@ -141,7 +139,7 @@ func (w *worker) sleep() (end bool) {
 	if w.couldSteal() && w.getUp() {
 		return false
 	}
-	<-w.wake
+	w.wake.Sleep(nil)
 	return false
 }
 

@@ -20,6 +20,7 @@ func newBenchCommand() *cobra.Command {
 		newBenchCipherCommand(),
 		newBenchStressCommand(),
 		newBenchTarCommand(),
+		newBenchSimulateCommand(),
 		newBenchCompareCommand(),
 	)
 	return cmd

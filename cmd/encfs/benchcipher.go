@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"encfs/cmd/encfs/internal/bench"
+	"encfs/cmd/encfs/internal/htmlreport"
 	"encfs/cpufeat"
 	"encfs/decrypt"
 	"encfs/keys"
@@ -18,6 +20,7 @@ func newBenchCipherCommand() *cobra.Command {
 	var cellFlags cellFlags
 	var ciphers, drivers string
 	var o bench.CipherOptions
+	var page reportFlag
 	format := newChoice("table", "json", "benchfmt")
 	cmd := &cobra.Command{
 		Use:   "cipher [flags]",
@@ -47,14 +50,9 @@ data units of 512 bytes, 4 KiB and 64 KiB. The self-test is timed apart.`,
 				}
 				results = append(results, r...)
 			}
-			out := cmd.OutOrStdout()
-			switch format.value {
-			case "json":
-				return writeJSON(out, results)
-			case "benchfmt":
-				return bench.WriteCipherBenchfmt(out, results)
-			}
-			return bench.WriteCipherTable(out, results)
+			return errors.Join(
+				writeCipher(cmd.OutOrStdout(), format.value, results),
+				page.write(cmd, htmlreport.Page{Cipher: results}))
 		},
 	}
 	flags := cmd.Flags()
@@ -64,7 +62,18 @@ data units of 512 bytes, 4 KiB and 64 KiB. The self-test is timed apart.`,
 	flags.DurationVar(&o.Time, "time", 20*time.Millisecond, "measure for `DURATION` at least, each time")
 	cellFlags.add(flags)
 	format.add(flags, "format", "form of the results")
+	page.add(cmd)
 	return cmd
+}
+
+func writeCipher(w io.Writer, format string, results []bench.CipherResult) error {
+	switch format {
+	case "json":
+		return writeJSON(w, results)
+	case "benchfmt":
+		return bench.WriteCipherBenchfmt(w, results)
+	}
+	return bench.WriteCipherTable(w, results)
 }
 
 // chooseDrivers returns those of all that two lists name, without lists all that can

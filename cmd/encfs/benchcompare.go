@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -8,10 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"encfs/cmd/encfs/internal/bench"
+	"encfs/cmd/encfs/internal/htmlreport"
 )
 
 func newBenchCompareCommand() *cobra.Command {
 	var threshold float64
+	var page reportFlag
 	format := newChoice("table", "json")
 	cmd := &cobra.Command{
 		Use:   "compare [flags] OLD NEW",
@@ -45,7 +48,13 @@ than 0.05, or cannot tell.`,
 			if len(changes) == 0 {
 				return failf(exitFailure, "", "%s and %s have nothing in common", args[0], args[1])
 			}
-			if err := writeChanges(cmd, format.value, changes, args); err != nil {
+			err := errors.Join(
+				writeChanges(cmd, format.value, changes, args),
+				page.write(cmd, htmlreport.Page{Changes: &htmlreport.Changes{
+					Old: filepath.Base(args[0]), New: filepath.Base(args[1]),
+					Changes: changes, OnlyOld: onlyOld, OnlyNew: onlyNew,
+				}}))
+			if err != nil {
 				return err
 			}
 			return judgeChanges(changes, threshold)
@@ -54,6 +63,7 @@ than 0.05, or cannot tell.`,
 	flags := cmd.Flags()
 	flags.Float64Var(&threshold, "threshold", 5, "tolerate what is worse by `PERCENT`")
 	format.add(flags, "format", "form of the results")
+	page.add(cmd)
 	return cmd
 }
 

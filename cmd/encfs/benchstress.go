@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"encfs/cmd/encfs/internal/bench"
+	"encfs/cmd/encfs/internal/htmlreport"
 	"encfs/decrypt"
 )
 
@@ -18,6 +20,7 @@ func newBenchStressCommand() *cobra.Command {
 	var tests driverFlags
 	var seconds float64
 	var o bench.StressOptions
+	var page reportFlag
 	format := newChoice("table", "json", "benchfmt")
 	cmd := &cobra.Command{
 		Use:   "stress [flags]",
@@ -65,7 +68,9 @@ CPU by itself and keeps them.`,
 				}
 				results = append(results, r)
 			}
-			return writeStress(cmd.OutOrStdout(), format.value, results)
+			return errors.Join(
+				writeStress(cmd.OutOrStdout(), format.value, results),
+				page.write(cmd, htmlreport.Page{Stress: results}))
 		},
 	}
 	flags := cmd.Flags()
@@ -74,6 +79,7 @@ CPU by itself and keeps them.`,
 	cellFlags.add(flags)
 	tests.addSelfTest(flags)
 	format.add(flags, "format", "form of the results")
+	page.add(cmd)
 	return cmd
 }
 

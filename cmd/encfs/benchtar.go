@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"encfs/cmd/encfs/internal/bench"
+	"encfs/cmd/encfs/internal/htmlreport"
 )
 
 // tarRequest is what the arguments of bench tar ask for, besides the cells.
@@ -21,11 +22,13 @@ type tarRequest struct {
 	out  string    // file for the results; empty for standard output
 
 	progress progressFlag
+	report   func([]bench.TarResult) error // writes what --report asks for
 }
 
 func newBenchTarCommand() *cobra.Command {
 	var cells tarFlags
 	var r tarRequest
+	var page reportFlag
 	runs := 5
 	format := newChoice("table", "json", "benchfmt")
 	r.size = 128 << 10
@@ -72,18 +75,22 @@ everybody knows.`,
 				return usagef("--size is for a generated tree, not for --tree")
 			}
 			plan.runs = runs
+			r.report = func(results []bench.TarResult) error {
+				return page.write(cmd, htmlreport.Page{Tar: results})
+			}
 			return benchTar(cmd.OutOrStdout(), r, plan, format.value, consoleOf(cmd))
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&r.tree, "tree", "", "read a copy of the files in `DIR` rather than generated ones")
-	flags.Var(&r.size, "size", "generate a tree of this size, in KiB or with KiB, MiB or GiB behind: an eighth of it in files as source code has them, the rest in 16 large ones")
+	flags.Var(&r.size, "size", "generate a tree of this size, in KiB or with KiB, MiB or GiB behind: a sixteenth of it in files as source code has them, the rest in 16 large ones")
 	flags.IntVar(&runs, "runs", runs, "measure everything `N` times, for the spread")
 	cells.add(flags)
 	flags.StringVar(&r.temp, "temp", "", "make temporary files in `DIR`, which is on the file system to measure on")
 	flags.StringVar(&r.out, "out", "", "write the results to `FILE` rather than standard output")
 	r.progress.add(flags)
 	format.add(flags, "format", "form of the results")
+	page.add(cmd)
 	return cmd
 }
 
@@ -118,7 +125,7 @@ func benchTar(stdout io.Writer, r tarRequest, plan *tarPlan, format string, c co
 	if len(results) == 0 {
 		return err
 	}
-	return errors.Join(writeTarResults(out, format, results), err)
+	return errors.Join(writeTarResults(out, format, results), r.report(results), err)
 }
 
 func writeTarResults(w io.Writer, format string, results []bench.TarResult) error {

@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"os"
 
 	"encfs/cmd/encfs/internal/bench"
-	"encfs/fs"
 )
 
 // A tarRun is the experiment under way.
@@ -134,49 +132,4 @@ func (t *tarRun) tars(ctx context.Context, s *tarSetup, cache, dir string, m *ta
 	r.Add(took.Seconds(), after.Minus(before))
 	t.progress.done(int64(len(t.work.files)), r.Bytes)
 	return nil
-}
-
-// A tarMount is a mount that is measured, and its server.
-type tarMount struct {
-	point   string
-	server  *os.Process
-	control string // path of the server's socket
-}
-
-// mount mounts the encrypted tree of a setup.
-func (w *tarWork) mount(s *tarSetup) (*tarMount, error) {
-	mk, err := fs.MeasurementKey()
-	if err != nil {
-		return nil, err
-	}
-	defer mk.Close()
-	o := serveOrder{
-		Source: w.cipherDir(s.cipher), MountPoint: w.point, ReadOnly: true, Pipeline: s.pipeline, Log: w.log,
-		Measure: &measureOrder{Algorithm: s.cipher.instead, Completion: s.completion},
-	}
-	m := &tarMount{point: w.point}
-	err = onCPUs(s.cpus, func() error {
-		m.server, err = startServer(o, masterKeys{mk})
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if m.control, err = controlPath(w.point); err != nil {
-		m.unmount()
-		return nil, err
-	}
-	return m, nil
-}
-
-// parts asks the server how long requests and their parts have taken so far.
-func (m *tarMount) parts() (bench.ReadParts, error) {
-	r, err := askStats(m.control)
-	if err != nil {
-		return bench.ReadParts{}, statsError(m.point, err)
-	}
-	return bench.ReadParts{
-		Read: r.Latency["read"].Dist, LowerRead: r.Latency[latencyLowerRead].Dist,
-		QueueWait: r.Latency[latencyQueueWait].Dist, Decrypt: r.Latency[latencyDecrypt].Dist,
-	}, nil
 }

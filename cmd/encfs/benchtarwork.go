@@ -9,8 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -289,38 +287,4 @@ func (w *tarWork) remove() error {
 		}
 	}
 	return os.RemoveAll(w.dir)
-}
-
-// unmountPatience is how long a mount is tried that something still uses, such as a tar
-// that has been killed, and serverPatience how long the end of a server is waited for.
-const (
-	unmountPatience = 2 * time.Second
-	serverPatience  = 10 * time.Second
-)
-
-// unmount unmounts and returns when the server has ended, by force if it must.
-func (m *tarMount) unmount() error {
-	err := unmount(m.point, false)
-	for end := time.Now().Add(unmountPatience); errors.Is(err, unix.EBUSY) && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-		err = unmount(m.point, false)
-	}
-	if err != nil {
-		err = unmount(m.point, true)
-	}
-	kill := time.AfterFunc(serverPatience, func() { m.server.Kill() })
-	defer kill.Stop()
-	if err != nil {
-		m.server.Kill()
-	}
-	state, waitErr := m.server.Wait()
-	switch {
-	case err != nil:
-		return failf(exitFailure, "", "cannot unmount %s: %w", m.point, err)
-	case waitErr != nil:
-		return waitErr
-	case !state.Success():
-		return fmt.Errorf("the server of a mount has ended: %s", strings.TrimSpace(state.String()))
-	}
-	return nil
 }

@@ -107,7 +107,7 @@ func (s imageSource) fileSystems() ([]imageSource, error) {
 	var sources []imageSource
 	for _, p := range partitions {
 		if p.isExt4 {
-			sources = append(sources, imageSource{s.path, p.Number, s.force})
+			sources = append(sources, imageSource{path: s.path, partition: p.Number, force: s.force})
 		}
 	}
 	if len(sources) == 0 {

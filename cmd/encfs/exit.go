@@ -93,7 +93,8 @@ func (o ownError) Unwrap() error { return o.err }
 
 // packageNames begin the texts of errors, for programmers.
 var packageNames = []string{
-	"cpufeat: ", "decrypt: ", "dirstore: ", "disk: ", "ext4: ", "fs: ", "keys: ", "metadata: ", "qcow2: ", "workqueue: ", `workqueue "` + queueName + `": `,
+	"bench: ", "cpufeat: ", "decrypt: ", "dirstore: ", "disk: ", "ext4: ", "fs: ", "keys: ", "metadata: ", "qcow2: ", "simulate: ",
+	"workqueue: ", `workqueue "` + queueName + `": `,
 }
 
 // message returns the text of an error without the names of packages, which begin the

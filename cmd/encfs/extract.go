@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strings"
@@ -79,7 +80,10 @@ func extractFiles(r extractRequest, p *progress, c console) error {
 		return err
 	}
 	defer queue.Close()
-	v, err := openToRead(r.source, &r.keys, r.pipeline.Drivers, tryLock, fs.Options{Queue: queue}, c)
+	v, err := openToRead(r.source, &r.keys, r.pipeline.Drivers, tryLock, fs.Options{
+		Queue: queue, ShowBad: r.options.Salvage,
+		Log: slog.New(withoutErrors{foregroundLog(c.err).Handler()}),
+	}, c)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path"
 
 	"encfs/fs"
 	"encfs/fs/disk"
@@ -19,6 +18,7 @@ type imageSource struct {
 	path      string
 	partition int  // of a disk with partitions; 0 is the only one with ext4
 	force     bool // even if others may change it meanwhile
+	known     bool // it has been open before: what is odd about it has been said
 }
 
 // openImage opens the file system in a file or block device, which is only read.
@@ -118,7 +118,7 @@ func openImageForReading(source string, k *keyFlags, drivers driverOptions, o fs
 		return nil, err
 	}
 	src := k.images.source(source)
-	locked, err := openImageVolume(src, new(keys.Keyring), fs.Options{})
+	locked, err := openImageVolume(src, new(keys.Keyring), fs.Options{Log: o.Log})
 	if err != nil {
 		return nil, err
 	}
@@ -127,53 +127,6 @@ func openImageForReading(source string, k *keyFlags, drivers driverOptions, o fs
 	if err != nil {
 		return nil, err
 	}
+	src.known = true
 	return openImageVolume(src, mks.ring(), o)
-}
-
-// An encryptedTree is a directory of an image that is encrypted in one that is not:
-// the top of what has a policy.
-type encryptedTree struct {
-	path   string
-	policy keys.Policy
-	err    error // what is wrong with the policy
-}
-
-// encryptedTrees calls f for the tops of what is encrypted in an image until it
-// returns false. It goes through all directories that are not encrypted, and
-// returns what cannot be read of them.
-func encryptedTrees(v *fs.Volume, f func(encryptedTree) bool) error {
-	var errs []error
-	queue := []string{"/"}
-	for len(queue) > 0 {
-		dir := queue[0]
-		queue = queue[1:]
-		i, a, err := v.Walk(dir)
-		if err != nil {
-			errs = append(errs, plainError(dir, err))
-			continue
-		}
-		if a.Mode&store.ModeType != store.ModeDir {
-			v.Release(i, 1)
-			continue
-		}
-		policy, encrypted, err := v.PolicyOf(i)
-		if encrypted || err != nil {
-			v.Release(i, 1)
-			if !f(encryptedTree{dir, policy, err}) {
-				break
-			}
-			continue
-		}
-		entries, err := v.ReadDir(i)
-		v.Release(i, 1)
-		if err != nil {
-			errs = append(errs, plainError(dir, err))
-		}
-		for _, e := range entries {
-			if e.Type == store.ModeDir || e.Type == 0 {
-				queue = append(queue, path.Join(dir, e.Name))
-			}
-		}
-	}
-	return errors.Join(errs...)
 }

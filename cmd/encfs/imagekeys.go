@@ -185,17 +185,45 @@ func (k *keyFlags) imageByKeyFile(source string, v *fs.Volume, m *imageMetadata,
 	return fail(failf(exitKey, "", "%s: no key of what is encrypted in %s", strings.Join(k.keyFiles, ", "), source))
 }
 
-// fit reports whether one of the keys is that of something in an image.
+// fit reports whether one of the keys is that of something in an image. Files are
+// looked at only if it is that of no directory.
 func (m masterKeys) fit(v *fs.Volume) bool {
-	found := false
-	encryptedTrees(v, func(t encryptedTree) bool {
-		found = t.err == nil && slices.ContainsFunc(m, func(mk *keys.MasterKey) bool {
-			if t.policy.Version == 1 {
-				return mk.Descriptor() == t.policy.Descriptor
-			}
-			return mk.Identifier() == t.policy.Identifier
+	for _, search := range []treeSearch{{}, {files: true}} {
+		found := false
+		encryptedTrees(v, search, func(t encryptedTree) bool {
+			found = t.err == nil && m.has(t.policy)
+			return !found
 		})
-		return !found
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether one of the keys is that of a policy.
+func (m masterKeys) has(p keys.Policy) bool {
+	return slices.ContainsFunc(m, func(mk *keys.MasterKey) bool {
+		if p.Version == 1 {
+			return mk.Descriptor() == p.Descriptor
+		}
+		return mk.Identifier() == p.Identifier
 	})
-	return found
+}
+
+// missingLimit is how many directories are looked at to say which keys are missing:
+// what is encrypted mostly is near the root.
+const missingLimit = 2000
+
+// missing returns the names of the keys of what is encrypted near the root of an
+// image, and that are not among these.
+func (m masterKeys) missing(v *fs.Volume) []string {
+	var names []string
+	encryptedTrees(v, treeSearch{directories: missingLimit}, func(t encryptedTree) bool {
+		if name := keyName(t.policy); t.err == nil && !m.has(t.policy) && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		return true
+	})
+	return names
 }

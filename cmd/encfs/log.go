@@ -15,6 +15,14 @@ func foregroundLog(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(prefixWriter{w}, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
 }
 
+// A withoutErrors is a handler of a log from which errors are left out, as they are
+// also returned and reported then.
+type withoutErrors struct{ slog.Handler }
+
+func (h withoutErrors) Enabled(ctx context.Context, level slog.Level) bool {
+	return level < slog.LevelError && h.Handler.Enabled(ctx, level)
+}
+
 // withoutTime leaves out the time, which others add or nobody needs.
 func withoutTime(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && a.Key == slog.TimeKey {

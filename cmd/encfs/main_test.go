@@ -64,6 +64,11 @@ func TestScripts(t *testing.T) {
 	writeSeekable(t, filepath.Join(images, "multi.zst"), first)
 	writeDisk(t, images, "two.disk", first, luks, second)
 	writeDisk(t, images, "none.disk", xfs, luks)
+	boot := slices.Clone(second)
+	boot[510], boot[511], boot[446+4], boot[446+8], boot[446+12] = 0x55, 0xAA, 0x83, 1, 1
+	if err := os.WriteFile(filepath.Join(images, "boot.img"), boot, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	writeDisk(t, images, "homes.disk", second, ext4test.Get("tool-linked-home").Image(t))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",

@@ -72,6 +72,9 @@ func lockStore(st *dirstore.Store, source string, shared bool) error {
 	}
 	err := lockWithin(st, shared, patience)
 	if errors.Is(err, unix.EWOULDBLOCK) {
+		if at == "" {
+			at = ", or being extracted"
+		}
 		return failf(exitBusy, "unmount it there, or mount with --shared in both places", "%s is mounted already%s", source, at)
 	}
 	return err
@@ -174,7 +177,8 @@ func openForReading(source string, k *keyFlags, f *driverFlags, c console) (*fs.
 	return openToRead(source, k, drivers, noLock, fs.Options{Shared: true}, c)
 }
 
-// openToRead is openForReading with options, of which it adds the drivers and the log.
+// openToRead is openForReading with options, to which it adds the drivers and, if there
+// is none, the log.
 func openToRead(source string, k *keyFlags, drivers driverOptions, lock locking, o fs.Options, c console) (*fs.Volume, error) {
 	if err := keys.DisableCoreDumps(); err != nil {
 		return nil, err
@@ -183,7 +187,10 @@ func openToRead(source string, k *keyFlags, drivers driverOptions, lock locking,
 	if err != nil {
 		return nil, err
 	}
-	o.ReadOnly, o.Log = true, foregroundLog(c.err)
+	o.ReadOnly = true
+	if o.Log == nil {
+		o.Log = foregroundLog(c.err)
+	}
 	if isImage {
 		o.Shared = false
 		return openImageForReading(source, k, drivers, o, c)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"encfs/fs"
 	"encfs/keys"
 )
 
@@ -23,6 +24,7 @@ type serveOrder struct {
 	Partition          int
 	Force              bool
 	Options            []string // for the kernel
+	Without            []fs.Shortcut
 	Pipeline           pipelineOptions
 	Log                string // file to append messages to, empty for syslog
 	Measure            *measureOrder
@@ -36,7 +38,9 @@ type measureOrder struct {
 }
 
 // image returns the source, if it is an image.
-func (o *serveOrder) image() imageSource { return imageSource{o.Source, o.Partition, o.Force} }
+func (o *serveOrder) image() imageSource {
+	return imageSource{path: o.Source, partition: o.Partition, force: o.Force}
+}
 
 // maxOrder bounds the encoded order in bytes.
 const maxOrder = 1 << 20

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -13,8 +15,12 @@ import (
 	"encfs/fs/ext4"
 )
 
-// cryptsetupHint is what to do about a LUKS volume.
-const cryptsetupHint = "open it with cryptsetup first, and give the device that this makes"
+// openers say what to do about that which has a file system behind something else.
+var openers = map[string]string{
+	disk.LUKS: "open it with cryptsetup first, and give the device that this makes",
+	disk.LVM:  "activate its volume group with vgchange first, and give the device of a volume",
+	disk.RAID: "assemble it with mdadm first, and give the device that this makes",
+}
 
 // imageFlags are the flags that say how to open an image or device.
 type imageFlags struct {
@@ -29,7 +35,7 @@ func (f *imageFlags) add(flags *pflag.FlagSet) {
 
 // source returns the image or device with a path.
 func (f *imageFlags) source(path string) imageSource {
-	return imageSource{path, int(f.partition), f.force}
+	return imageSource{path: path, partition: int(f.partition), force: f.force}
 }
 
 // checkDirectory returns an error if there are flags that a cipher directory cannot
@@ -45,12 +51,19 @@ func (f *imageFlags) checkDirectory() error {
 // that is meant: all of it, or a partition. What is wrong with the partition table
 // goes to the log.
 func (s imageSource) fileSystem(d io.ReaderAt, size int64, log *slog.Logger) (*io.SectionReader, error) {
+	if s.known {
+		log = slog.New(slog.DiscardHandler)
+	}
 	partitions, err := listPartitions(d, size, s.path, log)
 	if err != nil {
 		return nil, err
 	}
 	whole := io.NewSectionReader(d, 0, size)
+	found, _, isExt4 := identify(whole)
 	switch {
+	case isExt4 && s.partition == 0 && !slices.ContainsFunc(partitions, func(p diskPartition) bool { return p.isExt4 }):
+		// A boot sector may look like a table.
+		return whole, nil
 	case len(partitions) > 0:
 		p, err := s.choose(partitions)
 		if err != nil {
@@ -60,14 +73,12 @@ func (s imageSource) fileSystem(d io.ReaderAt, size int64, log *slog.Logger) (*i
 	case s.partition != 0:
 		return nil, usagef("--partition: %s is not a disk with partitions", s.path)
 	}
-	if _, ok := ext4.ReadLabel(whole); !ok {
-		if found := disk.Identify(whole); found == disk.LUKS {
-			return nil, failf(exitSource, cryptsetupHint, "source %s is %s", s.path, found)
-		} else if found != "" {
-			return nil, failf(exitSource, sourceHint, "source %s is not recognised: it looks like %s", s.path, found)
-		}
+	if openers[found] != "" {
+		return nil, failf(exitSource, openers[found], "source %s is %s", s.path, found)
+	} else if found != "" {
+		return nil, failf(exitSource, sourceHint, "source %s is not recognised: it looks like %s", s.path, found)
 	}
-	return whole, nil
+	return whole, nil // which says what is there instead of ext4
 }
 
 // A diskPartition is a partition with what is in it.
@@ -92,13 +103,22 @@ func listPartitions(d io.ReaderAt, size int64, name string, log *slog.Logger) ([
 	}
 	var partitions []diskPartition
 	for _, p := range table.Partitions {
-		listed := diskPartition{Partition: p, found: disk.Identify(p.Section(d))}
-		if listed.found == "" || listed.found == disk.ExtFileSystem {
-			listed.label, listed.isExt4 = ext4.ReadLabel(p.Section(d))
-		}
+		listed := diskPartition{Partition: p}
+		listed.found, listed.label, listed.isExt4 = identify(p.Section(d))
 		partitions = append(partitions, listed)
 	}
 	return partitions, nil
+}
+
+// identify says what a part of a disk is, as disk.Identify does, and whether it is
+// ext4. What has the signature of something else is not, as a superblock may be left
+// of what was there before.
+func identify(part *io.SectionReader) (found string, label ext4.Label, isExt4 bool) {
+	found = disk.Identify(part)
+	if found == "" || found == disk.ExtFileSystem {
+		label, isExt4 = ext4.ReadLabel(part)
+	}
+	return found, label, isExt4
 }
 
 // choose returns the partition that is meant: the one with the number that was
@@ -110,7 +130,7 @@ func (s imageSource) choose(partitions []diskPartition) (diskPartition, error) {
 			if p.isExt4 {
 				return p, nil
 			}
-			return p, failf(exitSource, p.hint(), "source %s: %s", s.path, p)
+			return p, failf(exitSource, openers[p.found], "source %s: %s", s.path, p)
 		}
 		if p.isExt4 {
 			ext = append(ext, p)
@@ -127,9 +147,7 @@ func (s imageSource) choose(partitions []diskPartition) (diskPartition, error) {
 	}
 	hint := ""
 	for _, p := range partitions {
-		if hint == "" {
-			hint = p.hint()
-		}
+		hint = cmp.Or(hint, openers[p.found])
 	}
 	return diskPartition{}, failf(exitSource, hint, "source %s has no partition with ext4: %s", s.path, describePartitions(partitions))
 }
@@ -161,14 +179,6 @@ func (p diskPartition) details() string {
 		details += fmt.Sprintf(", UUID %x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 	}
 	return details
-}
-
-// hint returns what to do about a partition that is not ext4, "" if nothing is known.
-func (p diskPartition) hint() string {
-	if p.found == disk.LUKS {
-		return cryptsetupHint
-	}
-	return ""
 }
 
 // describedMax is how many partitions a message describes.

@@ -81,19 +81,28 @@ const queueName = "encfs"
 
 // newQueue returns the queue asked for. The caller closes it.
 func (o pipelineOptions) newQueue() (*workqueue.Queue, error) {
-	kind, err := workqueue.ParseKind(o.Queue)
+	attrs, err := o.attrs()
 	if err != nil {
 		return nil, err
 	}
+	return workqueue.New(attrs)
+}
+
+// attrs returns the attributes of the queue asked for.
+func (o pipelineOptions) attrs() (workqueue.Attrs, error) {
+	kind, err := workqueue.ParseKind(o.Queue)
+	if err != nil {
+		return workqueue.Attrs{}, err
+	}
 	scope, err := workqueue.ParseScope(o.Scope)
 	if err != nil {
-		return nil, err
+		return workqueue.Attrs{}, err
 	}
 	attrs := workqueue.Attrs{Name: queueName, Kind: kind, Scope: scope, Strict: o.Strict, MaxActive: o.MaxActive}
 	if o.CPUs != "" {
 		if attrs.CPUs, err = workqueue.ParseCPUs(o.CPUs); err != nil {
-			return nil, fmt.Errorf("--queue-cpus: %w", err)
+			return attrs, fmt.Errorf("--queue-cpus: %w", err)
 		}
 	}
-	return workqueue.New(attrs)
+	return attrs, nil
 }

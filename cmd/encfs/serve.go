@@ -129,7 +129,9 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	defer signal.Stop(signals)
-	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Partition: o.Partition}
+	mountOptions := fs.MountOptions{
+		AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Partition: o.Partition, Without: o.Without,
+	}
 	control, err := listenControl(o.MountPoint)
 	if err != nil {
 		log.Warn("no socket for encfs stats", "error", err)
@@ -175,7 +177,8 @@ func (o *measureOrder) measurement(drivers *decrypt.Table) (*fs.Measurement, err
 	}
 	var err error
 	if len(o.Completion) > 0 {
-		m.Completion, err = workqueue.New(workqueue.Attrs{Name: queueName, Kind: workqueue.Bound, CPUs: o.Completion})
+		// Ahead of all else, as an interrupt would be, where the system allows it.
+		m.Completion, err = workqueue.New(workqueue.Attrs{Name: queueName, Kind: workqueue.Bound, CPUs: o.Completion, Nice: -20})
 	}
 	return m, err
 }

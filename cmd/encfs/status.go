@@ -154,7 +154,7 @@ func readPolicy(source string) (keys.Policy, error) {
 func (s *sourceStatus) readImage(v *fs.Volume, elsewhere metadataPlace, present []string) error {
 	at := map[keys.Policy]int{}
 	var errs []error
-	err := encryptedTrees(v, func(t encryptedTree) bool {
+	err := encryptedTrees(v, treeSearch{}, func(t encryptedTree) bool {
 		if t.err != nil {
 			errs = append(errs, plainError(t.path, t.err))
 			return true

@@ -75,7 +75,8 @@ type tarJob struct {
 func startTarJob(ctx context.Context, cpus []int, dir string, files []bench.TreeFile) (*tarJob, error) {
 	j := &tarJob{process: exec.CommandContext(ctx, ownProgram(), "tar-job", "--", dir)}
 	j.process.Stderr = &j.said
-	j.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	// What a terminal sends to stop all of it is for us to deal with.
+	j.process.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	var err error
 	if j.in, err = j.process.StdinPipe(); err != nil {
 		return nil, err

@@ -25,18 +25,22 @@ func newVersionCommand() *cobra.Command {
 }
 
 func printVersion(w io.Writer, have cpufeat.Set) error {
-	version := "unknown version"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = info.Main.Version
-	}
 	mode, _ := defaultContents(have)
 	driver, err := decrypt.Lookup(mode.Algorithm(), have)
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "encfs %s (%s, %s/%s)\ndriver %s\nCPU tier %s\n",
-		version, runtime.Version(), runtime.GOOS, runtime.GOARCH, driver.Name, have.Tier().Name)
+		programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH, driver.Name, have.Tier().Name)
 	return err
+}
+
+// programVersion returns the version that this program was built from.
+func programVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown version"
 }
 
 // defaultContents returns the contents mode for a CPU, and why it is that.

@@ -217,7 +217,7 @@ func attrOf(st *unix.Statx_t) store.Attr {
 		if !ok {
 			size = 0
 		}
-		a.Size = size
+		a.Size, a.Damaged = size, !ok
 	case unix.S_IFLNK:
 		if isLongLink(st) {
 			a.Mode, a.Size = unix.S_IFLNK|0o777, a.Size-bodyOffset

@@ -9,8 +9,13 @@ import (
 // superblock.
 const ExtFileSystem = "an ext4 file system"
 
-// LUKS is what Identify calls an encrypted volume of dm-crypt.
-const LUKS = "a LUKS volume"
+// What Identify calls that which has to be opened by other programs first: an
+// encrypted volume of dm-crypt, and parts of what LVM and Linux's RAID make.
+const (
+	LUKS = "a LUKS volume"
+	LVM  = "an LVM physical volume"
+	RAID = "a member of a Linux RAID"
+)
 
 // A signature is some bytes that tell what begins at a place.
 type signature struct {
@@ -24,9 +29,9 @@ type signature struct {
 var contents = []signature{
 	{0, "LUKS\xBA\xBE", LUKS},
 	{3, "-FVE-FS-", "a BitLocker volume"},
-	{4096, "\xFC\x4E\x2B\xA9", "a member of a Linux RAID"},
-	{0, "\xFC\x4E\x2B\xA9", "a member of a Linux RAID"},
-	{512 + 24, "LVM2 001", "an LVM physical volume"},
+	{4096, "\xFC\x4E\x2B\xA9", RAID},
+	{0, "\xFC\x4E\x2B\xA9", RAID},
+	{512 + 24, "LVM2 001", LVM},
 	{0, "XFSB", "an XFS file system"},
 	{64<<10 + 64, "_BHRfS_M", "a Btrfs file system"},
 	{1024, "\x10\x20\xF5\xF2", "an F2FS file system"},

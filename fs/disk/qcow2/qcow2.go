@@ -110,7 +110,8 @@ type cache struct {
 	mu     sync.Mutex
 	max    int
 	blocks map[uint64][]byte // guarded by mu
-	order  []uint64          // the one put in first at the beginning, guarded by mu
+	order  []uint64          // a ring of their keys, guarded by mu
+	oldest int               // in order, once it is full; guarded by mu
 }
 
 func newCache(entries int) *cache { return &cache{max: entries, blocks: map[uint64][]byte{}} }
@@ -132,11 +133,13 @@ func (c *cache) get(key uint64, load func() ([]byte, error)) ([]byte, error) {
 	if had, ok := c.blocks[key]; ok { // loaded by somebody else meanwhile
 		return had, nil
 	}
-	if len(c.order) >= c.max {
-		delete(c.blocks, c.order[0])
-		c.order = append(c.order[:0], c.order[1:]...)
-	}
 	c.blocks[key] = b
-	c.order = append(c.order, key)
+	if len(c.order) < c.max {
+		c.order = append(c.order, key)
+		return b, nil
+	}
+	delete(c.blocks, c.order[c.oldest])
+	c.order[c.oldest] = key
+	c.oldest = (c.oldest + 1) % c.max
 	return b, nil
 }

@@ -74,7 +74,7 @@ func ReadMeasurements(r io.Reader) (*Measurements, error) {
 var identity = []struct{ field, label string }{
 	{"cipher", ""}, {"algorithm", ""}, {"driver", ""}, {"direction", ""}, {"unit_bytes", ""},
 	{"cpus", "cpus="}, {"completion_cpus", "completion="}, {"jobs", "jobs="}, {"queue", ""}, {"scope", ""},
-	{"cache", ""}, {"simulated", "simulated="},
+	{"cache", ""}, {"topology", ""}, {"simulated", "simulated="},
 }
 
 // readJSON reads one result, or an array of them. Which CPU features were cleared is part

@@ -69,11 +69,10 @@ func quotientsOutside(na, nb int) int {
 	for _, w := range ways[na] {
 		all += w
 	}
-	less := 0.0 // orders in which U is less than k
-	for k, w := range ways[na] {
-		if less += w; less > tail*all {
+	notMore := 0.0 // orders in which U is k at most
+	for k := 0; ; k++ {
+		if notMore += ways[na][k]; notMore > tail*all {
 			return k
 		}
 	}
-	return len(ways[na])
 }

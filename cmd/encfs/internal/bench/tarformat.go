@@ -148,8 +148,8 @@ func (s Speedup) String() string {
 
 // groupBy divides results into those with the same key, in the order of the first of
 // each.
-func groupBy(results []TarResult, key func(TarResult) string) [][]TarResult {
-	var groups [][]TarResult
+func groupBy[T any](results []T, key func(T) string) [][]T {
+	var groups [][]T
 	index := map[string]int{}
 	for _, r := range results {
 		k := key(r)

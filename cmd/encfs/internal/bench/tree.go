@@ -79,7 +79,7 @@ func Divide(files []TreeFile, n int) [][]TreeFile {
 // size. The former is small, as what a mount does for a file takes longer than decrypting
 // such a one.
 const (
-	smallPart   = 8 // one in so many bytes is in a small file
+	smallPart   = 16 // one in so many bytes is in a small file
 	largeFiles  = 16
 	medianSize  = 6 << 10 // of the small files
 	spreadOfLog = 1.3     // standard deviation of the natural logarithm of their size

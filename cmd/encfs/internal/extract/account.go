@@ -7,7 +7,7 @@ type Account struct {
 	Files, Dirs, Symlinks int64 // made, with their metadata
 	Special               int64 // devices, FIFOs and sockets made
 	Links                 int64 // further names of what was made
-	Bytes                 int64 // of data written, which holes are not
+	Bytes                 int64 // of data in the files, which holes are not
 	Unlinked              int64 // further names that became copies of their own, as the destination has no links
 	Kept                  int64 // objects that were complete already
 	Failed                int64 // objects that were not copied

@@ -31,6 +31,7 @@ func (r *run) createFile(w *worker, temp string, i *fs.Inode) (m made, lacks []e
 		unix.Close(m.fd)
 		return m, nil, err
 	}
+	m.bytes = c.written
 	return m, c.lacks(), nil
 }
 
@@ -46,8 +47,10 @@ type copying struct {
 
 	mu   sync.Mutex
 	err  error      // the first, guarded by mu
-	end  int64      // of what was written, guarded by mu
 	lost []lostPart // that cannot be read, guarded by mu
+
+	written int64 // how much, guarded by mu
+	end     int64 // of what was written, guarded by mu
 }
 
 // run copies the data and leaves the holes out. The file is as long as it should be
@@ -146,10 +149,10 @@ func (c *copying) copy(w *worker, off, n int64) error {
 	if err := pwrite(c.fd, w.buf[:n], off); err != nil {
 		return err
 	}
-	c.r.count.bytes.Add(n)
 	c.r.o.Progress(0, n)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.written += n
 	c.end = max(c.end, off+n)
 	return nil
 }

@@ -25,9 +25,6 @@ func (r *run) openDest(roots []root) (*directory, error) {
 		}
 	}
 	if err != nil {
-		if e, ok := err.(*CopyError); ok {
-			err = e.Err
-		}
 		return nil, &DestinationError{r.dest, err}
 	}
 	return top, nil

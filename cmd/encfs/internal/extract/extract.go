@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -40,7 +41,7 @@ type Options struct {
 // is one that kept all from being copied, or ended it: a *SourceError, a
 // *DestinationError, or the cause of ctx. The account is of what was done in any
 // case. Nothing unfinished is left except directories without their metadata, for a
-// run with Options.Resume to finish.
+// run with Options.Resume to finish. Without an error all is on stable storage.
 func Extract(ctx context.Context, v *fs.Volume, paths []string, dest string, o Options) (Account, error) {
 	if len(paths) == 0 {
 		panic("extract: no paths")
@@ -56,7 +57,6 @@ func Extract(ctx context.Context, v *fs.Volume, paths []string, dest string, o O
 	}
 	r := &run{v: v, o: o, root: os.Geteuid() == 0, jobs: make(chan func(*worker)), help: make(chan func(*worker))}
 	r.links.init()
-	r.seen = inodes{}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	defer r.cancel(nil)
 	err := r.extract(paths, dest)
@@ -120,7 +120,7 @@ type run struct {
 
 	staging *staging
 	links   links
-	seen    inodes // directories, used by the walk only
+	seen    inodes // directories of a root, used by the walk only
 	dest    string
 }
 
@@ -155,6 +155,8 @@ func (r *run) extract(paths []string, dest string) error {
 		r.pool.Go(func() { newWorker(r).work() })
 	}
 	if top.inode != nil {
+		r.seen = inodes{}
+		r.seen.add(top.attr.Dev, top.attr.Ino)
 		top.left.Add(1)
 		r.walk(top)
 	} else {
@@ -165,9 +167,16 @@ func (r *run) extract(paths []string, dest string) error {
 	r.open.Wait()
 	close(r.help)
 	r.pool.Wait()
+	defer r.staging.close()
 	r.staging.remove()
 	r.leave(top)
-	return context.Cause(r.ctx)
+	if err := context.Cause(r.ctx); err != nil {
+		return err
+	}
+	if err := r.staging.sync(); err != nil {
+		return &DestinationError{dest, err}
+	}
+	return nil
 }
 
 // find looks the paths up. It returns those that it has found with an error too.
@@ -194,6 +203,7 @@ func (r *run) start(top *directory, from *root) {
 	i := from.inode
 	from.inode = nil // which the copying releases
 	if from.isDir() {
+		r.seen = inodes{} // one root may lie in another
 		r.descend(top, from.name, from.path, i, from.attr)
 		return
 	}
@@ -242,9 +252,8 @@ func (r *run) over(err error) bool {
 
 // ends reports whether there is no point in going on after the error.
 func (e *CopyError) ends() bool {
-	switch e.Op {
-	case opOwner, opMode, opTimes, opAttribute: // ENOSPC: that it is too large for the file system
-		return false
+	if strings.HasPrefix(e.Op, opAttribute) {
+		return false // ENOSPC: it is too large for the file system
 	}
 	return e.Err == unix.ENOSPC || e.Err == unix.EDQUOT || e.Err == unix.EROFS
 }

@@ -43,7 +43,7 @@ func TestImages(t *testing.T) {
 			want := snapVolume(t, v, "/")
 			small := map[string]bool{} // with attributes that are too large for this file system
 			a, err := Extract(context.Background(), v, []string{"/"}, dest, Options{Report: func(p string, err error) {
-				if e, ok := errors.AsType[*CopyError](err); !ok || e.Op != opAttribute || !errors.Is(err, unix.ENOSPC) {
+				if e, ok := errors.AsType[*CopyError](err); !ok || !strings.HasPrefix(e.Op, opAttribute) || !errors.Is(err, unix.ENOSPC) {
 					t.Errorf("%q: %v", p, err)
 				}
 				small[p] = true
@@ -109,7 +109,7 @@ func compareEntry(t *testing.T, dest string, e *ext4test.Entry) {
 			t.Errorf("%q: device %v, want %v", p, got, e.Rdev)
 		}
 	case "file":
-		if st.Size != e.Size || st.Nlink != uint64(max(e.Nlink, 1)) {
+		if st.Size != e.Size || uint32(st.Nlink) != max(e.Nlink, 1) {
 			t.Errorf("%q: size %d with %d links, want %d with %d", p, st.Size, st.Nlink, e.Size, e.Nlink)
 		}
 		compareContents(t, name, p, e)
@@ -210,7 +210,6 @@ func TestUnprivileged(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Logf("%+v\n%s", a, strings.Join(told, "\n"))
 	devices := int64(0)
 	for i := range m.Entries {
 		e := &m.Entries[i]

@@ -22,7 +22,7 @@ type link struct {
 	ready chan struct{} // closed when the fields below are set
 
 	name string // in the staging folder; "": it cannot have several names here
-	err  error  // there is no copy
+	err  error  // it cannot be read
 }
 
 func (t *links) init() { t.known = map[linkKey]*link{} }
@@ -46,7 +46,7 @@ func (t *links) claim(a fs.Attr) (l *link, first bool) {
 }
 
 // linkTo gives the copy of an object another name. It returns false if it cannot
-// have one, and an error if there is no copy.
+// have one, or there is no copy though there could be.
 func (r *run) linkTo(l *link, d *directory, name string) (bool, error) {
 	if l.err != nil {
 		return false, l.err

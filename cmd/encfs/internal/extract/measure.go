@@ -12,8 +12,8 @@ import (
 // with what it has found, and returns early if ctx is done. What it cannot look at, it
 // leaves out.
 func Measure(ctx context.Context, v *fs.Volume, paths []string, add func(files, bytes int64)) {
-	m := measuring{ctx, v, add, inodes{}}
 	for _, p := range paths {
+		m := measuring{ctx, v, add, inodes{}}
 		if i, a, err := v.Walk(p); err == nil {
 			m.object(i, a)
 		}

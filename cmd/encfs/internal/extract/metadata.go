@@ -23,9 +23,10 @@ const (
 // made is an object of ours that is not finished: open, or in a directory where
 // nobody else may go.
 type made struct {
-	fd   int // -1: not open
-	dir  int
-	name string
+	fd    int // -1: not open
+	dir   int
+	name  string
+	bytes int64 // of data in it
 }
 
 // path returns a path for what takes no directory.
@@ -80,7 +81,7 @@ func timespec(t time.Time) unix.Timespec {
 	return unix.Timespec{Sec: t.Unix(), Nsec: int64(t.Nanosecond())}
 }
 
-// What CopyError.Op begins with where metadata could not be kept.
+// What CopyError.Op is, or begins with, where metadata could not be kept.
 const (
 	opOwner     = "owner"
 	opMode      = "mode"
@@ -179,7 +180,7 @@ func (r *run) setXattrs(m made, i *fs.Inode) (lostACL []byte, errs []error) {
 		case name == accessACL:
 			lostACL = value
 		}
-		errs = append(errs, &CopyError{opAttribute, fmt.Errorf("%q: %w", name, err)})
+		errs = append(errs, &CopyError{fmt.Sprintf("%s %q", opAttribute, name), err})
 	}
 	return lostACL, errs
 }

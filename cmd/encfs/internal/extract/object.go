@@ -1,7 +1,9 @@
 package extract
 
 import (
+	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -31,8 +33,12 @@ func (r *run) copyObject(w *worker, d *directory, name, p string, i *fs.Inode, a
 		l, first := r.links.claim(a)
 		if first {
 			defer close(l.ready)
-			l.name, l.err = r.make(w, d, name, p, i, a, true)
-			return l.err
+			var err error
+			l.name, err = r.make(w, d, name, p, i, a, true)
+			if _, ours := errors.AsType[*CopyError](err); !ours {
+				l.err = err // which every name would meet
+			}
+			return err
 		}
 		w.await(l.ready)
 		if done, err := r.linkTo(l, d, name); done || err != nil {
@@ -48,11 +54,7 @@ func (r *run) copyObject(w *worker, d *directory, name, p string, i *fs.Inode, a
 // returns another name of it in the staging folder, "" if there are no links.
 func (r *run) make(w *worker, d *directory, name, p string, i *fs.Inode, a fs.Attr, link bool) (linked string, err error) {
 	if r.o.Resume {
-		complete, err := r.isComplete(d, name, i, a)
-		if err != nil {
-			return "", err
-		}
-		if complete {
+		if r.isComplete(d, name, i, a) {
 			r.count.kept.Add(1)
 			r.o.Progress(1, dataSize(a))
 			if link {
@@ -64,6 +66,10 @@ func (r *run) make(w *worker, d *directory, name, p string, i *fs.Inode, a fs.At
 	temp := r.staging.newName()
 	made, lacks, err := r.create(w, temp, i, a)
 	if err == nil {
+		if len(lacks) > 0 {
+			// So that a run which goes on with this one does not take it for complete.
+			a.Mtime = a.Mtime.Add(time.Nanosecond)
+		}
 		lacks = append(lacks, r.apply(made, i, a)...)
 		if made.fd >= 0 {
 			if e := unix.Close(made.fd); e != nil && e != unix.EINTR {
@@ -81,13 +87,14 @@ func (r *run) make(w *worker, d *directory, name, p string, i *fs.Inode, a fs.At
 		unix.Unlinkat(r.staging.fd, temp, 0)
 		return linked, err
 	}
-	r.counted(a)
+	r.counted(a, made.bytes)
 	r.lack(p, lacks...)
 	return linked, nil
 }
 
-// counted counts an object that was made.
-func (r *run) counted(a fs.Attr) {
+// counted counts an object that was made, with so many bytes of data.
+func (r *run) counted(a fs.Attr, bytes int64) {
+	r.count.bytes.Add(bytes)
 	switch a.Mode & store.ModeType {
 	case store.ModeRegular:
 		r.count.files.Add(1)

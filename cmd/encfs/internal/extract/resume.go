@@ -12,40 +12,34 @@ import (
 
 // isComplete reports whether the copy of an object is there from an earlier run: of
 // the same type, size, time, owner, mode and attributes. Since an object gets its name
-// after all these, its contents are there too. The error says that something else is
-// in the way.
-func (r *run) isComplete(d *directory, name string, i *fs.Inode, a fs.Attr) (bool, error) {
+// after all these, its contents are there too.
+func (r *run) isComplete(d *directory, name string, i *fs.Inode, a fs.Attr) bool {
 	var st unix.Stat_t
-	switch err := lstatat(d.fd, name, &st); {
-	case err == unix.ENOENT:
-		return false, nil
-	case err != nil:
-		return false, &CopyError{"stat", err}
-	case st.Mode&unix.S_IFMT == unix.S_IFDIR:
-		return false, &CopyError{"replace", unix.EISDIR}
+	if err := lstatat(d.fd, name, &st); err != nil {
+		return false
 	}
 	typ := a.Mode & store.ModeType
 	if st.Mode&unix.S_IFMT != typ || st.Mtim != timespec(a.Mtime) ||
 		typ != store.ModeSymlink && st.Mode&0o7777 != permissions(a, st.Uid, st.Gid) ||
 		r.root && (st.Uid != a.UID || st.Gid != a.GID) {
-		return false, nil
+		return false
 	}
 	switch typ {
 	case store.ModeRegular:
 		if st.Size != a.Size {
-			return false, nil
+			return false
 		}
 	case store.ModeSymlink:
 		target, err := r.v.Readlink(i)
 		if err != nil || !hasTarget(d.fd, name, target) {
-			return false, nil
+			return false
 		}
 	case store.ModeChar, store.ModeBlock:
 		if st.Rdev != a.Rdev {
-			return false, nil
+			return false
 		}
 	}
-	return r.hasXattrs(d, name, i), nil
+	return r.hasXattrs(d, name, i)
 }
 
 // hasTarget reports whether a symbolic link has a target.

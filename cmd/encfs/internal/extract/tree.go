@@ -3,6 +3,7 @@ package extract
 import (
 	"errors"
 	"path"
+	"strings"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -33,10 +34,6 @@ func newDirectory(parent *directory, path string, fd int, i *fs.Inode, a fs.Attr
 // walk copies what is in a directory, and leaves it.
 func (r *run) walk(d *directory) {
 	defer r.leave(d)
-	if !r.seen.add(d.attr.Dev, d.attr.Ino) {
-		r.fail(d.path, errSecondName)
-		return
-	}
 	entries, bad, err := r.v.ReadDirAll(d.inode)
 	if err != nil {
 		r.lack(d.path, err)
@@ -94,7 +91,10 @@ func (r *run) lookup(d *directory, e fs.DirEntry) (*fs.Inode, fs.Attr, bool) {
 // descend makes the copy of a directory, with the path p in the source, in d, and of
 // all that is in it. It takes over the reference to the inode.
 func (r *run) descend(d *directory, name, p string, i *fs.Inode, a fs.Attr) {
-	fd, err := r.enter(d, name)
+	fd, err := -1, errSecondName
+	if r.seen.add(a.Dev, a.Ino) {
+		fd, err = r.enter(d, name)
+	}
 	if err != nil {
 		r.fail(p, err)
 		r.v.Release(i, 1)
@@ -189,7 +189,7 @@ func (r *run) finish(d *directory) {
 // checkName returns an error for a name that cannot be one of an object of ours. A
 // volume gives none that leads elsewhere; here it would do harm.
 func (r *run) checkName(d *directory, name string) error {
-	if name == "" || name == "." || name == ".." || path.Base(name) != name {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return errors.New("is no name for a file")
 	}
 	if d.parent == nil && name == r.staging.name {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha512"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -36,6 +37,7 @@ func newVolume(t testing.TB) *fs.Volume {
 		Flags: keys.FlagPad32, Log2DataUnitSize: 12, Identifier: k.Identifier(),
 	}}
 	dir := t.TempDir()
+	writable(t, dir)
 	auth := fs.NewHeaderAuthenticator(k)
 	if err := dirstore.Create(dir, ctx.Marshal(), auth); err != nil {
 		t.Fatal(err)
@@ -180,6 +182,31 @@ func (b builder) xattr(p, name, value string) {
 	b.with(p, func(i *fs.Inode) error { return b.v.SetXattr(i, name, []byte(value), 0) })
 }
 
+func (b builder) xattrIfPossible(p, name, value string) {
+	b.with(p, func(i *fs.Inode) error {
+		if err := b.v.SetXattr(i, name, []byte(value), 0); err != nil {
+			b.Logf("%s is not tried: %v", name, err)
+		}
+		return nil
+	})
+}
+
+// acl returns an ACL as getxattr(2) does, with the permissions of the owner, of user
+// 1000, of the group, the mask and the others.
+func acl(owner, user, group, mask, other uint16) string {
+	le := binary.LittleEndian
+	b := le.AppendUint32(nil, 2)
+	for _, e := range []struct {
+		tag, permissions uint16
+		id               uint32
+	}{{1, owner, 1<<32 - 1}, {2, user, 1000}, {4, group, 1<<32 - 1}, {0x10, mask, 1<<32 - 1}, {0x20, other, 1<<32 - 1}} {
+		b = le.AppendUint16(b, e.tag)
+		b = le.AppendUint16(b, e.permissions)
+		b = le.AppendUint32(b, e.id)
+	}
+	return string(b)
+}
+
 // random returns n bytes that depend on n only.
 func random(n int) []byte {
 	b := make([]byte, n)
@@ -213,11 +240,20 @@ func buildTree(t testing.TB, v *fs.Volume) {
 	b.xattr("/a/size-1", "user.two", string(random(200)))
 	mode := func(m uint32) *uint32 { return &m }
 	b.set("/a/size-1", store.SetAttr{Mode: mode(0o444)})
-	b.set("/a/size-0", store.SetAttr{Mode: mode(0)})
+	unreadable := uint32(0)
+	if os.Geteuid() != 0 {
+		unreadable = 0o400 // so that the test can read it
+	}
+	b.set("/a/size-0", store.SetAttr{Mode: &unreadable})
 	b.set("/a/size-15", store.SetAttr{Mode: mode(0o4711)})
 	b.set("/a/size-16", store.SetAttr{Mode: mode(0o2755)})
 	b.set("/a/empty", store.SetAttr{Mode: mode(0o1777)})
 	b.set("/a/b", store.SetAttr{Mode: mode(0o555)})
+	// Where the lower file system has ACLs, and for root capabilities, which a later
+	// write or a new owner would take away.
+	b.xattrIfPossible("/a/size-4095", accessACL, acl(0o6, 0o4, 0o0, 0o4, 0o0))
+	b.xattrIfPossible("/a/b", defaultACL, acl(0o7, 0o5, 0o5, 0o5, 0o1))
+	b.xattrIfPossible("/a/size-4096", "security.capability", "\x01\x00\x00\x02\x00\x20\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 	at := time.Date(1999, 12, 31, 23, 59, 59, 123456789, time.UTC)
 	for n, p := range []string{"/a/size-1", "/a/size-4097", "/a/link", "/a/fifo", "/a/b", "/a/empty", "/a", "/"} {
 		mtime := at.Add(time.Duration(n) * time.Hour)

@@ -1,0 +1,84 @@
+package bench
+
+import (
+	"math"
+	"sync"
+	"time"
+)
+
+// A Baseline is a cell that was measured and that service times are fitted to: one that
+// decrypts nothing.
+type Baseline struct {
+	Cell    TarCell
+	Seconds float64
+}
+
+// knobs are the service times that a measurement of whole cells tells apart. Those of one
+// knob keep their ratios, as they would be measured together only.
+func (t *ServiceTimes) knobs() [][]*time.Duration {
+	return [][]*time.Duration{
+		{&t.TarFile, &t.TarUnit},
+		{&t.Send, &t.Resume, &t.Receive, &t.Answer, &t.Rest, &t.Lookup, &t.Open, &t.Release},
+		{&t.AnswerUnit, &t.LowerUnit},
+		{&t.Machine.Wake},
+		{&t.Machine.Waker},
+		{&t.Machine.Switch},
+		{&t.Machine.SwitchGoroutine},
+		{&t.Machine.SwitchPinned},
+	}
+}
+
+// fitSteps are the factors by which knobs are turned, each until that no longer helps or
+// fitRounds are done.
+var fitSteps = []float64{2, 1.4, 1.15, 1.05}
+
+const fitRounds = 3
+
+// FitServiceTimes returns the service times with which the model reproduces the baselines
+// best, by the mean square of the logarithms of the ratios: it turns one knob after
+// the other, as long as that helps. It depends on nothing but its arguments.
+func FitServiceTimes(start ServiceTimes, baselines []Baseline) ServiceTimes {
+	if len(baselines) == 0 {
+		return start
+	}
+	best, least := start, start.misfit(baselines)
+	for _, step := range fitSteps {
+		for range fitRounds {
+			before := least
+			for k := range best.knobs() {
+				for _, factor := range []float64{step, 1 / step} {
+					turned := best
+					for _, d := range turned.knobs()[k] {
+						*d = time.Duration(float64(*d) * factor)
+					}
+					if m := turned.misfit(baselines); m < least {
+						best, least = turned, m
+						break
+					}
+				}
+			}
+			if least == before {
+				break
+			}
+		}
+	}
+	return best
+}
+
+// misfit tells how far the model is from the baselines.
+func (t ServiceTimes) misfit(baselines []Baseline) float64 {
+	errors := make([]float64, len(baselines))
+	var wg sync.WaitGroup
+	for i, b := range baselines {
+		wg.Go(func() {
+			took, _ := t.Simulate(b.Cell, 0)
+			errors[i] = math.Log(took.Seconds() / b.Seconds)
+		})
+	}
+	wg.Wait()
+	sum := 0.0
+	for _, e := range errors {
+		sum += e * e
+	}
+	return sum / float64(len(errors))
+}
