@@ -120,7 +120,7 @@ type run struct {
 
 	staging *staging
 	links   links
-	seen    inodes // directories of a root, used by the walk only
+	seen    fs.InodeSet // directories of a root, used by the walk only
 	dest    string
 }
 
@@ -155,8 +155,7 @@ func (r *run) extract(paths []string, dest string) error {
 		r.pool.Go(func() { newWorker(r).work() })
 	}
 	if top.inode != nil {
-		r.seen = inodes{}
-		r.seen.add(top.attr.Dev, top.attr.Ino)
+		r.seen.Add(top.attr)
 		top.left.Add(1)
 		r.walk(top)
 	} else {
@@ -196,7 +195,7 @@ func (r *run) start(top *directory, from *root) {
 	i := from.inode
 	from.inode = nil // which the copying releases
 	if from.isDir() {
-		r.seen = inodes{} // one root may lie in another
+		r.seen = fs.InodeSet{} // one root may lie in another
 		r.descend(top, from.name, from.path, i, from.attr)
 		return
 	}

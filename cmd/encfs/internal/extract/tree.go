@@ -92,7 +92,7 @@ func (r *run) lookup(d *directory, e fs.DirEntry) (*fs.Inode, fs.Attr, bool) {
 // all that is in it. It takes over the reference to the inode.
 func (r *run) descend(d *directory, name, p string, i *fs.Inode, a fs.Attr) {
 	fd, err := -1, errSecondName
-	if r.seen.add(a.Dev, a.Ino) {
+	if r.seen.Add(a) {
 		fd, err = r.enter(d, name)
 	}
 	if err != nil {
@@ -196,18 +196,4 @@ func (r *run) checkName(d *directory, name string) error {
 		return errors.New("has the name of the folder for unfinished files")
 	}
 	return nil
-}
-
-// inodes is a set of inode numbers, with a bit for each.
-type inodes map[inodeRange]uint64
-
-// An inodeRange stands for 64 inode numbers of a device.
-type inodeRange struct{ dev, high uint64 }
-
-// add adds a number and reports whether it is new.
-func (s inodes) add(dev, ino uint64) bool {
-	r, bit := inodeRange{dev, ino >> 6}, uint64(1)<<(ino&63)
-	was := s[r]
-	s[r] = was | bit
-	return was&bit == 0
 }
