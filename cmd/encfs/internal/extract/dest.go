@@ -50,9 +50,9 @@ func (r *run) openTop(roots []root) (*directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	top := newDirectory(nil, "/", fd, nil, only.attr)
+	top := newDirectory(nil, source{}, fd, nil, only.attr)
 	if err = r.checkEmpty(fd); err == nil && len(roots) == 1 {
-		top.path, top.inode = only.path, only.inode
+		top.source, top.inode = source{name: only.path}, only.inode
 		err = r.takeOver(fd)
 	}
 	if err != nil {
@@ -77,7 +77,7 @@ func (r *run) openParent(only *root) (*directory, error) {
 		unix.Close(fd)
 		return nil, unix.EEXIST
 	}
-	return newDirectory(nil, filepath.Dir("/"+only.path), fd, nil, only.attr), nil
+	return newDirectory(nil, source{}, fd, nil, only.attr), nil
 }
 
 // checkEmpty returns ErrNotEmpty for a directory with something in it, unless the run

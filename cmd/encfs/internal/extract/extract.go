@@ -196,31 +196,31 @@ func (r *run) start(top *directory, from *root) {
 	from.inode = nil // which the copying releases
 	if from.isDir() {
 		r.seen = fs.InodeSet{} // one root may lie in another
-		r.descend(top, from.name, from.path, i, from.attr)
+		r.descend(top, from.name, source{name: from.path}, i, from.attr)
 		return
 	}
 	top.left.Add(1)
 	r.submit(func(w *worker) {
 		defer r.leave(top)
 		defer r.v.Release(i, 1)
-		r.object(w, top, from.name, from.path, i, from.attr)
+		r.object(w, top, from.name, source{name: from.path}, i, from.attr)
 	})
 }
 
 // fail reports an object that was not copied, except when the run is over: what
 // ended it is said once.
-func (r *run) fail(path string, err error) {
+func (r *run) fail(s source, err error) {
 	if r.over(err) {
 		return
 	}
 	r.count.failed.Add(1)
-	r.tell(path, err)
+	r.tell(s.path(), err)
 }
 
 // lack reports what an object that was copied lacks.
-func (r *run) lack(path string, errs ...error) {
+func (r *run) lack(s source, errs ...error) {
 	for _, err := range errs {
-		r.tell(path, err)
+		r.tell(s.path(), err)
 	}
 	if len(errs) > 0 {
 		r.count.incomplete.Add(1)
