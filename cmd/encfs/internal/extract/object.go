@@ -8,7 +8,6 @@ import (
 
 	"encfs/fs"
 	"encfs/fs/store"
-	"encfs/keys"
 )
 
 // object copies an object that is no directory, which is at s in the source, into
@@ -109,11 +108,7 @@ func (r *run) create(w *worker, temp string, i *fs.Inode, a fs.Attr) (m made, la
 	case store.ModeRegular:
 		return r.createFile(w, temp, i)
 	case store.ModeSymlink:
-		locked, err := r.v.Locked(i)
-		if err == nil && locked {
-			err = keys.ErrNoKey
-		}
-		if err != nil {
+		if err := r.v.CheckKey(i); err != nil {
 			return m, nil, err
 		}
 		target, err := r.v.Readlink(i)
