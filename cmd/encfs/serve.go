@@ -132,7 +132,9 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 	if o.Measure == nil { // of which one signal may come late
 		defer signal.Stop(signals)
 	}
-	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Partition: o.Partition}
+	mountOptions := fs.MountOptions{
+		AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Partition: o.Partition, Without: o.Without,
+	}
 	control, err := listenControl(o.MountPoint)
 	if err != nil {
 		log.Warn("no socket for encfs stats", "error", err)
