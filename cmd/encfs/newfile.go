@@ -22,8 +22,9 @@ type newFile struct {
 var errNotReplaceable = errors.New("not a file to replace")
 
 // prepareFile checks that a file can be written. A regular file that has its name already
-// is replaced if replaceable says so of what is in it; anything else is an
-// errNotReplaceable. Of a symbolic link the file that it leads to is written.
+// is replaced if replaceable, which may be nil for always, says so of what is in it;
+// anything else is an errNotReplaceable. Of a symbolic link the file that it leads to is
+// written.
 func prepareFile(name string, replaceable func(io.Reader) bool) (newFile, error) {
 	f := newFile{path: name}
 	info, err := os.Lstat(name)
@@ -41,7 +42,7 @@ func prepareFile(name string, replaceable func(io.Reader) bool) (newFile, error)
 		return f, fmt.Errorf("is a directory: %w", errNotReplaceable)
 	case !info.Mode().IsRegular():
 		return f, fmt.Errorf("is no regular file: %w", errNotReplaceable)
-	default:
+	case replaceable != nil:
 		if err := f.checkOld(replaceable); err != nil {
 			return f, err
 		}

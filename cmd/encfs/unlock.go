@@ -97,6 +97,16 @@ func (k *keyFlags) check() error {
 	return nil
 }
 
+// checkImage is check for an image, of which a passphrase may open some policies and
+// key files others.
+func (k *keyFlags) checkImage() error {
+	one := *k
+	if !k.locked {
+		one.keyFiles = nil
+	}
+	return one.check()
+}
+
 // unlock returns the master key of a cipher directory, which the caller closes,
 // and unlocks the store with it.
 func (k *keyFlags) unlock(source string, st *dirstore.Store, c console) (*keys.MasterKey, error) {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -194,7 +195,7 @@ func TestMeasuredCell(t *testing.T) {
 	if q := c.Cell.Queue; q.Kind != workqueue.Unbound || q.Scope != workqueue.ScopeNUMA || !slices.Equal(c.Cell.Completion, []int{1}) || c.Result.Fitted || len(c.Cell.Parts) != 2 {
 		t.Errorf("%+v", c)
 	}
-	got := SimulateCells(modelTimes(5), []SimulatedCell{c}, 1)[0]
+	got := SimulateCells(t.Context(), modelTimes(5), []SimulatedCell{c}, 1)[0]
 	if !got.Simulated || got.MeasuredS != 2 || got.MedianS <= 0 || len(got.Seconds) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -205,6 +206,23 @@ func TestMeasuredCell(t *testing.T) {
 	r.CompletionCPUs, r.Queue = nil, "lifo"
 	if _, err := MeasuredCell(r, nil, flat(2)); err == nil {
 		t.Error("there is a queue lifo")
+	}
+}
+
+// What was begun is complete when nobody wants the rest any more.
+func TestSimulateCellsGivesUp(t *testing.T) {
+	cell := TarCell{
+		Shape: flat(2), Queue: workqueue.Attrs{Kind: workqueue.Bound}, Driver: "slow",
+		Parts: [][]TreeFile{{{"a", 1 << 20}}}, Mounted: true,
+	}
+	cells := slices.Repeat([]SimulatedCell{{Cell: cell}}, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	if got := SimulateCells(ctx, modelTimes(5), cells, 1); len(got) != len(cells) {
+		t.Errorf("%d results, want %d", len(got), len(cells))
+	}
+	cancel()
+	if got := SimulateCells(ctx, modelTimes(5), cells, 1); len(got) != 0 {
+		t.Errorf("%d results of what nobody wants", len(got))
 	}
 }
 
