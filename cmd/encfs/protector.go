@@ -118,3 +118,16 @@ func (m *keyMetadata) otherPolicies(descriptor string) bool {
 	}
 	return false
 }
+
+// unused returns the protectors of the cipher directory's own folder that no policy in it
+// has.
+func (m *keyMetadata) unused() []placedProtector {
+	protectors, _ := m.dirs[0].Protectors() // those that can be read
+	var unused []placedProtector
+	for _, p := range protectors {
+		if !slices.Contains(m.policy.Protectors(), p.Descriptor()) && !m.otherPolicies(p.Descriptor()) {
+			unused = append(unused, placedProtector{p, m.dirs[0]})
+		}
+	}
+	return unused
+}

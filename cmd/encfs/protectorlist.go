@@ -21,6 +21,8 @@ type listedProtector struct {
 	Changed *time.Time `json:"changed"`
 	// Argon2id are the costs of hashing its passphrase, absent of a raw key.
 	Argon2id *listedCosts `json:"argon2id"`
+	// Unused is set if no policy has it: what an interrupted change has left.
+	Unused bool `json:"unused"`
 }
 
 type listedCosts struct {
@@ -57,6 +59,11 @@ func listProtectors(w io.Writer, source string, elsewhere metadataPlace, asJSON 
 	list := make([]listedProtector, 0, len(m.protectors))
 	for _, p := range m.protectors {
 		list = append(list, describeProtector(p))
+	}
+	for _, p := range m.unused() {
+		l := describeProtector(p)
+		l.Unused = true
+		list = append(list, l)
 	}
 	print := printProtectors
 	if asJSON {
@@ -95,7 +102,11 @@ func printProtectors(w io.Writer, list []listedProtector) error {
 		if c := l.Argon2id; c != nil {
 			costs = fmt.Sprintf("time %d, %s, parallelism %d", c.Time, memorySize(c.MemoryKiB), c.Parallelism)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.ID, l.Source, changed, costs, printable(fmt.Sprintf("%q", l.Name)))
+		name := printable(fmt.Sprintf("%q", l.Name))
+		if l.Unused {
+			name += ", opens nothing"
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", l.ID, l.Source, changed, costs, name)
 	}
 	return t.Flush()
 }

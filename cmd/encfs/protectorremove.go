@@ -45,8 +45,10 @@ func removeProtector(w io.Writer, source, id string, force bool, elsewhere metad
 	return m.change(source, func() error {
 		descriptor, err := m.checkKnown(source, id)
 		if err != nil {
-			if unused, readErr := m.dirs[0].Protector(strings.ToLower(id)); readErr == nil && !m.otherPolicies(unused.Descriptor()) {
-				return m.removeUnused(w, unused.Descriptor())
+			for _, p := range m.unused() {
+				if p.Descriptor() == strings.ToLower(id) {
+					return m.removeUnused(w, p.Descriptor())
+				}
 			}
 			return err
 		}
