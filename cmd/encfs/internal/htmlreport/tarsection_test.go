@@ -136,7 +136,7 @@ func TestReferences(t *testing.T) {
 	group.CompletionCPUs = []int{0}
 	reference := func(change func(r *bench.TarResult)) bench.TarResult {
 		r := timed("inline", "", 1, 1)
-		r.Cipher, r.CompletionCPUs = nullCipher, []int{0}
+		r.Cipher, r.CompletionCPUs = bench.NoCipher, []int{0}
 		change(&r)
 		return r
 	}
@@ -146,7 +146,7 @@ func TestReferences(t *testing.T) {
 		want string // name in the legend
 	}{
 		{"mount", reference(func(*bench.TarResult) {}), "mount without decryption, inline"},
-		{"lower tree", reference(func(r *bench.TarResult) { r.Cipher, r.CompletionCPUs = noCipher, nil }), "lower tree, no mount"},
+		{"lower tree", reference(func(r *bench.TarResult) { r.Cipher, r.CompletionCPUs, r.Cache = bench.NoMount, nil, "warm" }), "lower tree, no mount"},
 		{"arriving elsewhere", reference(func(r *bench.TarResult) { r.CompletionCPUs = nil }), ""},
 		{"other cache", reference(func(r *bench.TarResult) { r.Cache = "warm" }), ""},
 		{"other CPUs", reference(func(r *bench.TarResult) { r.CPUs = []int{0} }), ""},
