@@ -110,19 +110,17 @@ func (v *Volume) PolicyOf(i *Inode) (p keys.Policy, encrypted bool, err error) {
 	return ctx.Policy, err == nil, v.report(err)
 }
 
-// Locked reports whether a directory or symbolic link, in a file system also a regular
-// file, is encrypted with a key that is not there. The names in the directory are
-// no-key names then, and so is the target of the link.
-func (v *Volume) Locked(i *Inode) (bool, error) {
+// CheckKey returns an error that wraps keys.ErrNoKey, and names the key, if a
+// directory or symbolic link, in a file system also a regular file, is encrypted with a
+// key that is not there. The names in the directory are no-key names then, and so is
+// the target of the link.
+func (v *Volume) CheckKey(i *Inode) error {
 	p, encrypted, err := v.PolicyOf(i)
 	if err != nil || !encrypted {
-		return false, err
+		return err
 	}
 	_, err = v.ring.Find(p)
-	if errors.Is(err, keys.ErrNoKey) {
-		return true, nil
-	}
-	return false, err
+	return err
 }
 
 // lookupLocked finds an entry by its no-key name.

@@ -70,8 +70,11 @@ type openedPart struct {
 
 func (p openedPart) Close() error { return errors.Join(p.disk.Close(), p.file.Close()) }
 
-// imageError gives the errors of opening an image their exit codes.
+// imageError gives the errors of opening an image their exit codes, if they have none.
 func imageError(name string, err error) error {
+	if _, ok := errors.AsType[*failure](err); ok {
+		return err
+	}
 	if e, ok := errors.AsType[*disk.UnsupportedError](err); ok {
 		return failf(exitUnsupported, e.Remedy, "source %s is %w", name, e)
 	}

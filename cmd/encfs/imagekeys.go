@@ -89,10 +89,11 @@ func (m *imageMetadata) open(p *metadata.Protector, secret *keys.Secret) (master
 }
 
 // unlockImage returns the master keys that the user gives for an image, which the
-// caller closes. v is the image without keys. Where nothing is encrypted, or no
-// passphrase could open anything, nobody is asked for one.
+// caller closes. v is the image without keys. A passphrase and key files have to open
+// something each. Nobody is asked for a passphrase if there are key files, nothing is
+// encrypted, or none could open anything.
 func (k *keyFlags) unlockImage(source string, v *fs.Volume, c console) (masterKeys, error) {
-	if err := k.check(); err != nil {
+	if err := k.checkImage(); err != nil {
 		return nil, err
 	}
 	if k.locked {
@@ -106,10 +107,19 @@ func (k *keyFlags) unlockImage(source string, v *fs.Volume, c console) (masterKe
 		m = new(imageMetadata)
 	}
 	defer m.close()
-	if len(k.keyFiles) > 0 {
-		return k.imageByKeyFile(source, v, m, c)
+	if len(k.keyFiles) == 0 {
+		return k.imageByPassphrase(source, m, c)
 	}
-	return k.imageByPassphrase(source, m, c)
+	mks, err := k.imageByKeyFile(source, v, m, c)
+	if err != nil || k.passphrase == (passphraseSource{}) {
+		return mks, err
+	}
+	more, err := k.imageByPassphrase(source, m, c)
+	if err != nil {
+		mks.close()
+		return nil, err
+	}
+	return append(mks, more...), nil
 }
 
 func (k *keyFlags) imageByPassphrase(source string, m *imageMetadata, c console) (masterKeys, error) {

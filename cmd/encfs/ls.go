@@ -77,7 +77,7 @@ func list(w io.Writer, v *fs.Volume, paths []string, o listOptions) error {
 	l.heads = len(paths) > 1 || o.recursive
 	l.started = len(files) > 0
 	for _, dir := range dirs {
-		errs = append(errs, l.directory(dir))
+		errs = append(errs, l.start(dir))
 	}
 	return errors.Join(append(errs, l.w.Flush())...)
 }
@@ -93,8 +93,9 @@ type lister struct {
 	w       *bufio.Writer
 	v       *fs.Volume
 	o       listOptions
-	heads   bool // name directories before their contents
-	started bool // something has been printed
+	heads   bool        // name directories before their contents
+	started bool        // something has been printed
+	seen    fs.InodeSet // directories at and below a path
 }
 
 // look returns what ls shows of the object at a path.
@@ -103,25 +104,38 @@ func (l *lister) look(p string) (listing, error) {
 	if err != nil {
 		return listing{}, err
 	}
+	return l.listingOf(i, p, attr), nil
+}
+
+// listingOf returns what ls shows of an inode, and releases it.
+func (l *lister) listingOf(i *fs.Inode, name string, attr fs.Attr) listing {
 	defer l.v.Release(i, 1)
-	entry := listing{name: p, attr: attr}
+	entry := listing{name: name, attr: attr}
 	if attr.Mode&store.ModeType == store.ModeSymlink {
+		var err error
 		if entry.target, err = l.v.Readlink(i); err != nil {
 			entry.target = "?"
 		}
 	}
-	return entry, nil
+	return entry
+}
+
+// start lists the contents of a directory that was asked for.
+func (l *lister) start(dir string) error {
+	i, attr, err := l.v.Walk(dir)
+	if err != nil {
+		return plainError(dir, err)
+	}
+	defer l.v.Release(i, 1)
+	l.seen = fs.InodeSet{}
+	l.seen.Add(attr)
+	return l.directory(dir, i)
 }
 
 // directory lists the contents of a directory and, if asked, what is below. It
 // goes on after errors, which it returns together.
-func (l *lister) directory(dir string) error {
-	i, _, err := l.v.Walk(dir)
-	if err != nil {
-		return plainError(dir, err)
-	}
+func (l *lister) directory(dir string, i *fs.Inode) error {
 	entries, err := l.v.ReadDir(i)
-	l.v.Release(i, 1)
 	if err != nil {
 		return plainError(dir, err)
 	}
@@ -135,31 +149,49 @@ func (l *lister) directory(dir string) error {
 	l.started = true
 
 	var lines []listing
-	var below []string
+	var below []fs.DirEntry
 	var errs []error
 	for _, e := range entries {
-		p := path.Join(dir, e.Name)
 		line := listing{name: e.Name, attr: fs.Attr{Mode: e.Type}}
 		if l.o.long || e.Type == 0 {
-			if line, err = l.look(p); err != nil {
-				errs = append(errs, plainError(p, err))
-				line = listing{attr: fs.Attr{Mode: e.Type}, err: err}
+			if child, attr, err := l.v.LookupEntry(i, e); err == nil {
+				line = l.listingOf(child, e.Name, attr)
+			} else {
+				errs = append(errs, plainError(path.Join(dir, e.Name), err))
+				line.err = err
 			}
-			line.name = e.Name
 		}
 		if line.attr.Mode&store.ModeType == store.ModeDir {
-			below = append(below, p)
+			below = append(below, e)
 		}
 		lines = append(lines, line)
 	}
 	l.print(lines)
 	if l.o.recursive {
-		for _, p := range below {
-			errs = append(errs, l.directory(p))
+		for _, e := range below {
+			errs = append(errs, l.descend(dir, i, e))
 		}
 	}
 	return errors.Join(errs...)
 }
+
+// descend lists a directory in another one, and what is below.
+func (l *lister) descend(dir string, i *fs.Inode, e fs.DirEntry) error {
+	p := path.Join(dir, e.Name)
+	below, attr, err := l.v.LookupEntry(i, e)
+	if err != nil {
+		return plainError(p, err)
+	}
+	defer l.v.Release(below, 1)
+	if !l.seen.Add(attr) {
+		return plainError(p, errSecondName)
+	}
+	return l.directory(p, below)
+}
+
+// errSecondName means an entry that leads to a directory which another one led to
+// already: it is damage, and might go round in a circle.
+var errSecondName = errors.New("is another name of a directory that was listed already")
 
 // print prints lines, with columns as wide as they need.
 func (l *lister) print(lines []listing) {

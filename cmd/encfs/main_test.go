@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -69,6 +70,7 @@ func TestScripts(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(images, "boot.img"), boot, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	writeCircle(t, images)
 	writeDisk(t, images, "homes.disk", second, ext4test.Get("tool-linked-home").Image(t))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -86,6 +88,24 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(run, 0o700)
 		},
 	})
+}
+
+// writeCircle writes an image with a directory, plain, that has another name, sub, in
+// itself. Its metadata have no checksums.
+func writeCircle(t *testing.T, dir string) {
+	img := ext4test.Get("geom-old").Image(t)
+	// struct ext4_dir_entry_2: inode, length, and the name with its length and type.
+	plain, sub := regexp.MustCompile(`(?s)(....)..\x05\x02plain`), regexp.MustCompile(`(?s)(....)..\x03\x02sub`)
+	from, to := plain.FindSubmatch(img), sub.FindAllSubmatchIndex(img, -1)
+	if from == nil || to == nil {
+		t.Fatal("no entries to change")
+	}
+	for _, at := range to { // in the journal, too
+		copy(img[at[2]:at[3]], from[1])
+	}
+	if err := os.WriteFile(filepath.Join(dir, "circle.img"), img, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // writeImage writes an image of a kernel to a directory, with a file for each of
@@ -154,8 +174,9 @@ func writeSeekable(t *testing.T, path string, image []byte) {
 }
 
 // condition answers [fuse], whether this user can mount, [root], [selftest], whether
-// the program was built with self-tests, and [cpuid], whether it has drivers for the
-// features of amd64.
+// the program was built with self-tests, [cpuid], whether it has drivers for the
+// features of amd64, and [fscrypt], whether there can be a mount namespace with an /etc
+// and an ext4 file system for the fscrypt tool.
 func condition(name string) (bool, error) {
 	switch name {
 	case "fuse":
@@ -164,6 +185,17 @@ func condition(name string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	case "cpuid":
 		return cpufeat.Detect().Source == "CPUID", nil
+	case "fscrypt":
+		for _, program := range []string{"fscrypt", "mkfs.ext4"} {
+			if _, err := exec.LookPath(program); err != nil {
+				return false, nil
+			}
+		}
+		if _, err := os.Stat("/dev/loop-control"); err != nil {
+			return false, nil
+		}
+		try := "mount -t tmpfs encfs-test /mnt && mount -t overlay -o lowerdir=/mnt:/etc overlay /etc"
+		return exec.Command("unshare", "-m", "sh", "-c", try).Run() == nil, nil
 	case "selftest":
 		d, err := decrypt.LookupName("xts-aes-generic")
 		return !errors.Is(d.SelfTest(false), decrypt.ErrNoSelfTests), err

@@ -75,10 +75,10 @@ func (s imageSource) fileSystem(d io.ReaderAt, size int64, log *slog.Logger) (*i
 	}
 	if openers[found] != "" {
 		return nil, failf(exitSource, openers[found], "source %s is %s", s.path, found)
-	} else if found != "" {
+	} else if found != "" && found != disk.ExtFileSystem {
 		return nil, failf(exitSource, sourceHint, "source %s is not recognised: it looks like %s", s.path, found)
 	}
-	return whole, nil // which says what is there instead of ext4
+	return whole, nil // which says what is there instead of ext4, or is wrong with it
 }
 
 // A diskPartition is a partition with what is in it.

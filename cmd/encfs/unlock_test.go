@@ -12,21 +12,28 @@ import (
 
 func TestKeyFlagsCheck(t *testing.T) {
 	file, command := passphraseSource{file: "f"}, passphraseSource{command: "c"}
+	both := keyFlags{passphrase: passphraseSource{file: "f", command: "c"}}
 	for _, tt := range []struct {
-		name string
-		k    keyFlags
-		err  string
+		name  string
+		k     keyFlags
+		err   string // for a cipher directory
+		image string // for an image
 	}{
-		{"none", keyFlags{}, ""},
-		{"passfile", keyFlags{passphrase: file}, ""},
-		{"extpass", keyFlags{passphrase: command, protector: "p", metadata: "m"}, ""},
-		{"key files", keyFlags{keyFiles: []string{"a", "b"}}, ""},
-		{"locked", keyFlags{locked: true}, ""},
-		{"passfile and extpass", keyFlags{passphrase: passphraseSource{file: "f", command: "c"}}, "--passfile and --extpass: give one of them"},
-		{"passfile and key file", keyFlags{passphrase: file, keyFiles: []string{"a"}}, "--passfile and --key-file: give one of them"},
-		{"extpass and locked", keyFlags{passphrase: command, locked: true}, "--extpass and --locked: give one of them"},
+		{"none", keyFlags{}, "", ""},
+		{"passfile", keyFlags{passphrase: file}, "", ""},
+		{"extpass", keyFlags{passphrase: command, protector: "p", metadata: "m"}, "", ""},
+		{"key files", keyFlags{keyFiles: []string{"a", "b"}}, "", ""},
+		{"locked", keyFlags{locked: true}, "", ""},
+		{"passfile and extpass", both, "--passfile and --extpass: give one of them", "--passfile and --extpass: give one of them"},
+		{"passfile and key file", keyFlags{passphrase: file, keyFiles: []string{"a"}}, "--passfile and --key-file: give one of them", ""},
+		{"extpass and key files", keyFlags{passphrase: command, keyFiles: []string{"a", "b"}}, "--extpass and --key-file: give one of them", ""},
+		{"extpass and locked", keyFlags{passphrase: command, locked: true}, "--extpass and --locked: give one of them", "--extpass and --locked: give one of them"},
+		{"key file and locked", keyFlags{keyFiles: []string{"a"}, locked: true}, "--key-file and --locked: give one of them", "--key-file and --locked: give one of them"},
 	} {
-		t.Run(tt.name, func(t *testing.T) { checkError(t, tt.k.check(), tt.err) })
+		t.Run(tt.name, func(t *testing.T) {
+			checkError(t, tt.k.check(), tt.err)
+			checkError(t, tt.k.checkImage(), tt.image)
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package extract
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -24,8 +25,11 @@ func (r *run) openDest(roots []root) (*directory, error) {
 			unix.Close(top.fd)
 		}
 	}
+	if _, ok := errors.AsType[*DestinationError](err); err != nil && !ok {
+		err = &DestinationError{r.dest, err}
+	}
 	if err != nil {
-		return nil, &DestinationError{r.dest, err}
+		return nil, err
 	}
 	return top, nil
 }
@@ -50,9 +54,9 @@ func (r *run) openTop(roots []root) (*directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	top := newDirectory(nil, "/", fd, nil, only.attr)
+	top := newDirectory(nil, source{}, fd, nil, only.attr)
 	if err = r.checkEmpty(fd); err == nil && len(roots) == 1 {
-		top.path, top.inode = only.path, only.inode
+		top.source, top.inode = source{name: only.path}, only.inode
 		err = r.takeOver(fd)
 	}
 	if err != nil {
@@ -65,9 +69,10 @@ func (r *run) openTop(roots []root) (*directory, error) {
 // openParent opens the directory in which the copy of a root that is no directory is
 // made, and gives the root the name that the copy has.
 func (r *run) openParent(only *root) (*directory, error) {
+	dest := filepath.Join(r.dest, only.name)
 	fd, err := openat(unix.AT_FDCWD, r.dest, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err == unix.ENOENT || err == unix.ENOTDIR {
-		only.name = filepath.Base(r.dest)
+		dest, only.name = r.dest, filepath.Base(r.dest)
 		fd, err = openat(unix.AT_FDCWD, filepath.Dir(r.dest), unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	}
 	if err != nil {
@@ -75,9 +80,9 @@ func (r *run) openParent(only *root) (*directory, error) {
 	}
 	if err := lstatat(fd, only.name, new(unix.Stat_t)); err == nil && !r.o.Resume {
 		unix.Close(fd)
-		return nil, unix.EEXIST
+		return nil, &DestinationError{dest, unix.EEXIST}
 	}
-	return newDirectory(nil, filepath.Dir("/"+only.path), fd, nil, only.attr), nil
+	return newDirectory(nil, source{}, fd, nil, only.attr), nil
 }
 
 // checkEmpty returns ErrNotEmpty for a directory with something in it, unless the run

@@ -120,7 +120,7 @@ type run struct {
 
 	staging *staging
 	links   links
-	seen    inodes // directories of a root, used by the walk only
+	seen    fs.InodeSet // directories of a root, used by the walk only
 	dest    string
 }
 
@@ -155,8 +155,7 @@ func (r *run) extract(paths []string, dest string) error {
 		r.pool.Go(func() { newWorker(r).work() })
 	}
 	if top.inode != nil {
-		r.seen = inodes{}
-		r.seen.add(top.attr.Dev, top.attr.Ino)
+		r.seen.Add(top.attr)
 		top.left.Add(1)
 		r.walk(top)
 	} else {
@@ -203,32 +202,32 @@ func (r *run) start(top *directory, from *root) {
 	i := from.inode
 	from.inode = nil // which the copying releases
 	if from.isDir() {
-		r.seen = inodes{} // one root may lie in another
-		r.descend(top, from.name, from.path, i, from.attr)
+		r.seen = fs.InodeSet{} // one root may lie in another
+		r.descend(top, from.name, source{name: from.path}, i, from.attr)
 		return
 	}
 	top.left.Add(1)
 	r.submit(func(w *worker) {
 		defer r.leave(top)
 		defer r.v.Release(i, 1)
-		r.object(w, top, from.name, from.path, i, from.attr)
+		r.object(w, top, from.name, source{name: from.path}, i, from.attr)
 	})
 }
 
 // fail reports an object that was not copied, except when the run is over: what
 // ended it is said once.
-func (r *run) fail(path string, err error) {
+func (r *run) fail(s source, err error) {
 	if r.over(err) {
 		return
 	}
 	r.count.failed.Add(1)
-	r.tell(path, err)
+	r.tell(s.path(), err)
 }
 
 // lack reports what an object that was copied lacks.
-func (r *run) lack(path string, errs ...error) {
+func (r *run) lack(s source, errs ...error) {
 	for _, err := range errs {
-		r.tell(path, err)
+		r.tell(s.path(), err)
 	}
 	if len(errs) > 0 {
 		r.count.incomplete.Add(1)

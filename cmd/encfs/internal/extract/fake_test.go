@@ -33,6 +33,7 @@ type fakeNode struct {
 	ino     uint64
 	mode    uint32
 	nlink   uint32
+	owner   *fakeOwner // nil: who runs the test
 	target  string
 	xattrs  map[string]string
 	entries []fakeEntry
@@ -44,6 +45,8 @@ type fakeNode struct {
 	xattrFail error
 	dirFail   error
 }
+
+type fakeOwner struct{ uid, gid uint32 }
 
 type fakeEntry struct {
 	name string
@@ -137,10 +140,14 @@ func (n *fakeNode) attr() store.Attr {
 	if n.target != "" {
 		size = int64(len(n.target))
 	}
+	owner := fakeOwner{uint32(unix.Geteuid()), uint32(unix.Getegid())}
+	if n.owner != nil {
+		owner = *n.owner
+	}
 	at := time.Unix(1e9, 0)
 	return store.Attr{
 		Dev: 1, Ino: n.ino, Mode: n.mode, Nlink: n.nlink, Size: size, Blocks: int64(len(n.data)+511) / 512,
-		UID: uint32(unix.Geteuid()), GID: uint32(unix.Getegid()), Atime: at, Mtime: at,
+		UID: owner.uid, GID: owner.gid, Atime: at, Mtime: at,
 	}
 }
 

@@ -74,8 +74,8 @@ func TestHostileNames(t *testing.T) {
 
 func TestCheckName(t *testing.T) {
 	r := &run{staging: &staging{name: stagingName}}
-	top := newDirectory(nil, "/", -1, nil, store.Attr{})
-	below := newDirectory(top, "/d", -1, nil, store.Attr{})
+	top := newDirectory(nil, source{}, -1, nil, store.Attr{})
+	below := newDirectory(top, source{}, -1, nil, store.Attr{})
 	for name, ok := range map[string]bool{
 		"": false, ".": false, "..": false, "/": false, "a/b": false, "/a": false, "a/": false, "../a": false, "a\x00": false,
 		"...": true, "a": true, "-a": true, " ": true, "\xff": true, "\n": true, "..a": true,

@@ -151,6 +151,9 @@ func extractLocked(t *testing.T, v *fs.Volume, m *ext4test.Manifest) {
 		if !errors.Is(err, keys.ErrNoKey) {
 			t.Errorf("%q: %v", p, err)
 		}
+		if !namesKey(err, m) {
+			t.Errorf("%q: which key is missing? %v", p, err)
+		}
 		missing[p] = true
 	}})
 	if err != nil {
@@ -178,6 +181,16 @@ func extractLocked(t *testing.T, v *fs.Volume, m *ext4test.Manifest) {
 	if os.Geteuid() == 0 && a.Failed != locked {
 		t.Errorf("%d objects failed, want %d", a.Failed, locked)
 	}
+}
+
+// namesKey reports whether an error has the name of a key of the manifest.
+func namesKey(err error, m *ext4test.Manifest) bool {
+	for _, k := range m.Keys {
+		if strings.Contains(err.Error(), k.V2Identifier+k.V1Descriptor) {
+			return true
+		}
+	}
+	return m.Tool != nil // whose manifests have no keys
 }
 
 // TestUnprivileged extracts as an ordinary user: what belongs to others becomes ours,

@@ -13,7 +13,7 @@ import (
 // leaves out.
 func Measure(ctx context.Context, v *fs.Volume, paths []string, add func(files, bytes int64)) {
 	for _, p := range paths {
-		m := measuring{ctx, v, add, inodes{}}
+		m := measuring{ctx, v, add, fs.InodeSet{}}
 		if i, a, err := v.Walk(p); err == nil {
 			m.object(i, a)
 		}
@@ -24,7 +24,7 @@ type measuring struct {
 	ctx  context.Context
 	v    *fs.Volume
 	add  func(files, bytes int64)
-	seen inodes
+	seen fs.InodeSet
 }
 
 // object measures an object and releases it.
@@ -34,7 +34,7 @@ func (m *measuring) object(i *fs.Inode, a fs.Attr) {
 		m.add(1, dataSize(a)/int64(max(a.Nlink, 1)))
 		return
 	}
-	if !m.seen.add(a.Dev, a.Ino) {
+	if !m.seen.Add(a) {
 		return
 	}
 	entries, _, err := m.v.ReadDirAll(i)

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"path"
 	"strings"
 	"time"
@@ -117,6 +118,10 @@ func (r *run) apply(m made, i *fs.Inode, a fs.Attr) (errs []error) {
 	return errs
 }
 
+// noID is no user or group, though an image may have it: it makes chown(2) leave an
+// object to whom it belongs, and say that it did what was asked for.
+const noID = math.MaxUint32
+
 // setOwner gives an object to its owner and its group, as far as we may, and returns
 // what it has then.
 func (r *run) setOwner(m made, a fs.Attr) (uid, gid uint32, err error) {
@@ -127,11 +132,14 @@ func (r *run) setOwner(m made, a fs.Attr) (uid, gid uint32, err error) {
 	if st.Uid == a.UID && st.Gid == a.GID {
 		return st.Uid, st.Gid, nil
 	}
-	err = m.chown(int(a.UID), int(a.GID))
+	err = unix.EINVAL
+	if a.UID != noID && a.GID != noID {
+		err = m.chown(int(a.UID), int(a.GID))
+	}
 	if err == nil {
 		return a.UID, a.GID, nil
 	}
-	if st.Gid != a.GID && m.chown(-1, int(a.GID)) == nil { // as one of its members may
+	if st.Gid != a.GID && a.GID != noID && m.chown(-1, int(a.GID)) == nil { // as one of its members may
 		st.Gid = a.GID
 	}
 	if err != unix.EPERM && err != unix.EINVAL { // EINVAL: no ID of this user namespace

@@ -33,6 +33,51 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
+// TestOwners extracts privileged files of other owners: whoever gets them instead
+// does not get the privileges.
+func TestOwners(t *testing.T) {
+	us, group := uint32(unix.Geteuid()), uint32(unix.Getegid())
+	const other = 12345
+	for _, tt := range []struct {
+		name  string
+		owner fakeOwner
+		// Who has the copy then, with which mode, as root and otherwise.
+		asRoot, asUser         fakeOwner
+		asRootMode, asUserMode uint32
+	}{
+		{"ours", fakeOwner{us, group}, fakeOwner{us, group}, fakeOwner{us, group}, 0o6755, 0o6755},
+		{"another's", fakeOwner{other, other}, fakeOwner{other, other}, fakeOwner{us, group}, 0o6755, 0o755},
+		{"nobody's", fakeOwner{noID, noID}, fakeOwner{us, group}, fakeOwner{us, group}, 0o755, 0o755},
+		{"no owner", fakeOwner{noID, group}, fakeOwner{us, group}, fakeOwner{us, group}, 0o2755, 0o2755},
+		{"no group", fakeOwner{us, noID}, fakeOwner{us, group}, fakeOwner{us, group}, 0o4755, 0o4755},
+		{"no owner, another group", fakeOwner{noID, other}, fakeOwner{us, other}, fakeOwner{us, group}, 0o2755, 0o755},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := fakeFile(3, []byte("data"))
+			f.mode, f.owner = store.ModeRegular|0o6755, &tt.owner
+			dest := filepath.Join(t.TempDir(), "dest")
+			a, err := Extract(context.Background(), openFake(t, fakeDir(2, fakeEntry{"file", f})), []string{"/"}, dest, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantOwner, wantMode := tt.asUser, tt.asUserMode
+			if us == 0 {
+				wantOwner, wantMode = tt.asRoot, tt.asRootMode
+			}
+			var st unix.Stat_t
+			if err := unix.Lstat(filepath.Join(dest, "file"), &st); err != nil {
+				t.Fatal(err)
+			}
+			if got := (fakeOwner{st.Uid, st.Gid}); got != wantOwner || st.Mode&0o7777 != wantMode {
+				t.Errorf("got %v with mode %o, want %v with %o", got, st.Mode&0o7777, wantOwner, wantMode)
+			}
+			if kept := wantOwner == tt.owner; kept != (a.Owners == 0) {
+				t.Errorf("%d objects have other owners", a.Owners)
+			}
+		})
+	}
+}
+
 func TestGroupOf(t *testing.T) {
 	whole := acl(7, 6, 5, 4, 3)
 	for _, tt := range []struct {

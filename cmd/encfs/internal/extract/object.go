@@ -9,32 +9,31 @@ import (
 
 	"encfs/fs"
 	"encfs/fs/store"
-	"encfs/keys"
 )
 
-// object copies an object that is no directory, with the path p in the source, into
+// object copies an object that is no directory, which is at s in the source, into
 // d. The caller has a reference to the inode.
-func (r *run) object(w *worker, d *directory, name, p string, i *fs.Inode, a fs.Attr) {
+func (r *run) object(w *worker, d *directory, name string, s source, i *fs.Inode, a fs.Attr) {
 	if r.ctx.Err() != nil {
 		return
 	}
 	err := r.checkName(d, name)
 	if err == nil {
-		err = r.copyObject(w, d, name, p, i, a)
+		err = r.copyObject(w, d, name, s, i, a)
 	}
 	if err != nil {
-		r.fail(p, err)
+		r.fail(s, err)
 	}
 }
 
 // copyObject is object, and returns why there is no copy.
-func (r *run) copyObject(w *worker, d *directory, name, p string, i *fs.Inode, a fs.Attr) error {
+func (r *run) copyObject(w *worker, d *directory, name string, s source, i *fs.Inode, a fs.Attr) error {
 	if a.Nlink > 1 {
 		l, first := r.links.claim(a)
 		if first {
 			defer close(l.ready)
 			var err error
-			l.name, err = r.make(w, d, name, p, i, a, true)
+			l.name, err = r.make(w, d, name, s, i, a, true)
 			if _, ours := errors.AsType[*CopyError](err); !ours {
 				l.err = err // which every name would meet
 			}
@@ -46,13 +45,13 @@ func (r *run) copyObject(w *worker, d *directory, name, p string, i *fs.Inode, a
 		}
 		r.count.unlinked.Add(1)
 	}
-	_, err := r.make(w, d, name, p, i, a, false)
+	_, err := r.make(w, d, name, s, i, a, false)
 	return err
 }
 
 // make copies an object into d, or finds that the copy is there. With link set it
 // returns another name of it in the staging folder, "" if there are no links.
-func (r *run) make(w *worker, d *directory, name, p string, i *fs.Inode, a fs.Attr, link bool) (linked string, err error) {
+func (r *run) make(w *worker, d *directory, name string, s source, i *fs.Inode, a fs.Attr, link bool) (linked string, err error) {
 	if r.o.Resume {
 		if r.isComplete(d, name, i, a) {
 			r.count.kept.Add(1)
@@ -88,7 +87,7 @@ func (r *run) make(w *worker, d *directory, name, p string, i *fs.Inode, a fs.At
 		return linked, err
 	}
 	r.counted(a, made.bytes)
-	r.lack(p, lacks...)
+	r.lack(s, lacks...)
 	return linked, nil
 }
 
@@ -114,11 +113,7 @@ func (r *run) create(w *worker, temp string, i *fs.Inode, a fs.Attr) (m made, la
 	case store.ModeRegular:
 		return r.createFile(w, temp, i)
 	case store.ModeSymlink:
-		locked, err := r.v.Locked(i)
-		if err == nil && locked {
-			err = keys.ErrNoKey
-		}
-		if err != nil {
+		if err := r.v.CheckKey(i); err != nil {
 			return m, nil, err
 		}
 		target, err := r.v.Readlink(i)

@@ -214,3 +214,40 @@ func killedChild(t *testing.T, order string) {
 		}
 	}})
 }
+
+// TestStagingRemoved takes over a folder for unfinished files that an earlier run
+// removes at that moment.
+func TestStagingRemoved(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		dir := t.TempDir()
+		at, err := openat(unix.AT_FDCWD, dir, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(at)
+		r := &run{}
+		s, err := r.openStaging(at, stagingName)
+		if err != nil {
+			t.Fatal(err)
+		}
+		late := &staging{at: at, name: stagingName}
+		if late.fd, err = openat(at, stagingName, unix.O_RDONLY|unix.O_DIRECTORY, 0); err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(late.fd)
+		if err := late.own(r); err != ErrBusy {
+			t.Errorf("while it is used: got error %v, want %v", err, ErrBusy)
+		}
+		s.remove()
+		if again {
+			next, err := r.openStaging(at, stagingName)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer next.remove()
+		}
+		if err := late.own(r); err != ErrBusy {
+			t.Errorf("when it is gone, made again %v: got error %v, want %v", again, err, ErrBusy)
+		}
+	}
+}

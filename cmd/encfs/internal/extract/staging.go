@@ -41,14 +41,18 @@ func (r *run) openStaging(at int, name string) (*staging, error) {
 
 // own makes the folder ours, empty, and kept from other runs.
 func (s *staging) own(r *run) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(s.fd, &st); err != nil {
+	var st, named unix.Stat_t
+	if err := retry(func() error { return unix.Fstat(s.fd, &st) }); err != nil {
 		return &CopyError{"stat " + s.name, err}
 	}
 	if int(st.Uid) != os.Geteuid() {
 		return fmt.Errorf("%s in it belongs to somebody else", s.name)
 	}
 	if err := retry(func() error { return unix.Flock(s.fd, unix.LOCK_EX|unix.LOCK_NB) }); err == unix.EWOULDBLOCK {
+		return ErrBusy
+	}
+	// The run that had the lock may have removed the folder meanwhile.
+	if lstatat(s.at, s.name, &named) != nil || named.Dev != st.Dev || named.Ino != st.Ino {
 		return ErrBusy
 	}
 	if err := r.takeOver(s.fd); err != nil {

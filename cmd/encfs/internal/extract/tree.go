@@ -2,7 +2,6 @@ package extract
 
 import (
 	"errors"
-	"path"
 	"strings"
 	"sync/atomic"
 
@@ -15,7 +14,7 @@ import (
 // A directory is one of the destination in which objects are made.
 type directory struct {
 	parent *directory // nil: the top
-	path   string     // in the source
+	source source     // where it is in the source
 	fd     int
 	inode  *fs.Inode // in the source; nil: no copy of a directory, only one to make copies in
 	attr   fs.Attr   // of inode
@@ -25,21 +24,24 @@ type directory struct {
 }
 
 // newDirectory returns a directory, with one object left: the walk through it.
-func newDirectory(parent *directory, path string, fd int, i *fs.Inode, a fs.Attr) *directory {
-	d := &directory{parent: parent, path: path, fd: fd, inode: i, attr: a}
+func newDirectory(parent *directory, s source, fd int, i *fs.Inode, a fs.Attr) *directory {
+	d := &directory{parent: parent, source: s, fd: fd, inode: i, attr: a}
 	d.left.Store(1)
 	return d
 }
+
+// entry says where an entry is in the source.
+func (d *directory) entry(e fs.DirEntry) source { return source{&d.source, e.Name} }
 
 // walk copies what is in a directory, and leaves it.
 func (r *run) walk(d *directory) {
 	defer r.leave(d)
 	entries, bad, err := r.v.ReadDirAll(d.inode)
 	if err != nil {
-		r.lack(d.path, err)
+		r.lack(d.source, err)
 	}
 	for _, err := range bad {
-		r.fail(d.path, err)
+		r.fail(d.source, err)
 	}
 	for _, e := range entries {
 		if r.ctx.Err() != nil {
@@ -54,7 +56,7 @@ func (r *run) walk(d *directory) {
 			defer r.leave(d)
 			if i, a, ok := r.lookup(d, e); ok {
 				defer r.v.Release(i, 1)
-				r.object(w, d, e.Name, path.Join(d.path, e.Name), i, a)
+				r.object(w, d, e.Name, d.entry(e), i, a)
 			}
 		})
 	}
@@ -67,13 +69,13 @@ func (r *run) step(d *directory, e fs.DirEntry) {
 	case !ok:
 		r.leave(d)
 	case a.Mode&store.ModeType == store.ModeDir:
-		r.descend(d, e.Name, path.Join(d.path, e.Name), i, a)
+		r.descend(d, e.Name, d.entry(e), i, a)
 		r.leave(d)
 	default:
 		r.submit(func(w *worker) {
 			defer r.leave(d)
 			defer r.v.Release(i, 1)
-			r.object(w, d, e.Name, path.Join(d.path, e.Name), i, a)
+			r.object(w, d, e.Name, d.entry(e), i, a)
 		})
 	}
 }
@@ -82,26 +84,26 @@ func (r *run) step(d *directory, e fs.DirEntry) {
 func (r *run) lookup(d *directory, e fs.DirEntry) (*fs.Inode, fs.Attr, bool) {
 	i, a, err := r.v.LookupEntry(d.inode, e)
 	if err != nil {
-		r.fail(path.Join(d.path, e.Name), err)
+		r.fail(d.entry(e), err)
 		return nil, a, false
 	}
 	return i, a, true
 }
 
-// descend makes the copy of a directory, with the path p in the source, in d, and of
+// descend makes the copy of a directory, which is at s in the source, in d, and of
 // all that is in it. It takes over the reference to the inode.
-func (r *run) descend(d *directory, name, p string, i *fs.Inode, a fs.Attr) {
+func (r *run) descend(d *directory, name string, s source, i *fs.Inode, a fs.Attr) {
 	fd, err := -1, errSecondName
-	if r.seen.add(a.Dev, a.Ino) {
+	if r.seen.Add(a) {
 		fd, err = r.enter(d, name)
 	}
 	if err != nil {
-		r.fail(p, err)
+		r.fail(s, err)
 		r.v.Release(i, 1)
 		return
 	}
 	d.left.Add(1)
-	r.walk(newDirectory(d, p, fd, i, a))
+	r.walk(newDirectory(d, s, fd, i, a))
 }
 
 // enter makes a directory in d, for us alone until it is finished, and opens it. One
@@ -182,7 +184,7 @@ func (r *run) leave(d *directory) {
 
 // finish gives a directory its metadata.
 func (r *run) finish(d *directory) {
-	r.lack(d.path, r.apply(made{fd: d.fd}, d.inode, d.attr)...)
+	r.lack(d.source, r.apply(made{fd: d.fd}, d.inode, d.attr)...)
 	r.count.dirs.Add(1)
 }
 
@@ -196,18 +198,4 @@ func (r *run) checkName(d *directory, name string) error {
 		return errors.New("has the name of the folder for unfinished files")
 	}
 	return nil
-}
-
-// inodes is a set of inode numbers, with a bit for each.
-type inodes map[inodeRange]uint64
-
-// An inodeRange stands for 64 inode numbers of a device.
-type inodeRange struct{ dev, high uint64 }
-
-// add adds a number and reports whether it is new.
-func (s inodes) add(dev, ino uint64) bool {
-	r, bit := inodeRange{dev, ino >> 6}, uint64(1)<<(ino&63)
-	was := s[r]
-	s[r] = was | bit
-	return was&bit == 0
 }
