@@ -17,6 +17,10 @@ type Stats struct {
 	Requests                map[string]uint64
 	BytesRead, BytesWritten uint64 // by READ and WRITE requests
 
+	// Files, and bytes of them, that were put into the kernel's cache before it
+	// asked, see ShortcutStoreAhead.
+	FilesStored, BytesStored uint64
+
 	// Latency tells how long requests took, by opcode, LowerRead how long a read
 	// waited for ciphertext, and Decrypt how long for the plaintext from then on.
 	// Of what happens often only a part is timed.
@@ -65,6 +69,8 @@ type counterSet struct {
 	latency               [len(opcodeNames)]histogram.Histogram
 	bytesRead             atomic.Uint64
 	bytesWritten          atomic.Uint64
+	filesStored           atomic.Uint64
+	bytesStored           atomic.Uint64
 	reads                 atomic.Uint64 // that were decrypted
 	lowerRead, decryption histogram.Histogram
 	_                     [64]byte
@@ -90,6 +96,8 @@ func (c *counters) stats() Stats {
 		set := &c.sets[i]
 		s.BytesRead += set.bytesRead.Load()
 		s.BytesWritten += set.bytesWritten.Load()
+		s.FilesStored += set.filesStored.Load()
+		s.BytesStored += set.bytesStored.Load()
 		set.lowerRead.AddTo(&s.LowerRead)
 		set.decryption.AddTo(&s.Decrypt)
 	}
@@ -117,6 +125,14 @@ func (v *Volume) Stats() Stats {
 		s.Queue = v.opts.Queue.Stats()
 	}
 	return s
+}
+
+// stored counts a file of so many bytes that was put into the kernel's cache.
+func (c *counters) stored(bytes int) {
+	set := c.pool.Get().(*counterSet)
+	set.filesStored.Add(1)
+	set.bytesStored.Add(uint64(bytes))
+	c.pool.Put(set)
 }
 
 // A stopwatch times the parts of a read.

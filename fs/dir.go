@@ -155,6 +155,7 @@ func (f *FS) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirE
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	dir := f.inode(in.NodeId)
+	scan := f.newScan(dir, in)
 	entries, err := f.list(h, dir, cancel, in)
 	if err != nil {
 		return status(err)
@@ -173,7 +174,7 @@ func (f *FS) ReadDirPlus(cancel <-chan struct{}, in *fuse.ReadIn, out *fuse.DirE
 		if err != nil {
 			continue
 		}
-		f.entry(i, &a, o)
+		scan.entry(i, &a, o)
 		out.FixMode(a.Mode)
 	}
 	return fuse.OK

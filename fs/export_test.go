@@ -3,11 +3,25 @@ package fs
 import (
 	"time"
 
+	"github.com/hanwen/go-fuse/v2/fuse"
+
 	"encfs/decrypt"
 )
 
 // NewFS is newFS.
 func NewFS(v *Volume) (*FS, error) { return newFS(v) }
+
+// TakeShortcuts has f take all shortcuts, and store ahead by calling store.
+func (f *FS) TakeShortcuts(store func(number uint64, data []byte) fuse.Status) {
+	f.takeShortcuts(nil, true)
+	f.ahead.storeIn(storeFunc(store))
+}
+
+type storeFunc func(number uint64, data []byte) fuse.Status
+
+func (s storeFunc) InodeNotifyStoreCache(number uint64, _ int64, data []byte) fuse.Status {
+	return s(number, data)
+}
 
 // InUse returns how many inodes besides the root somebody has a reference to.
 func (v *Volume) InUse() int {
@@ -29,6 +43,9 @@ func (f *FS) Listing(dir *Inode) (*DirEntry, int, error) {
 	}
 	return &l.entries[0], len(l.entries), nil
 }
+
+// StopAhead waits for the end of reading ahead.
+func (f *FS) StopAhead() { f.ahead.stop() }
 
 // WrapCipher makes the ciphers of contents, of a tree, what wrap makes of them.
 func (v *Volume) WrapCipher(wrap func(decrypt.Cipher) decrypt.Cipher) {

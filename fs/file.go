@@ -44,18 +44,28 @@ func (v *Volume) isFile(i *Inode, write bool) error {
 
 // open is Open with i.mu held.
 func (v *Volume) open(i *Inode, write bool) error {
-	if i.file == nil || write && i.writer == nil {
-		f, size, err := v.openStored(i.node, write)
-		if err != nil {
-			return v.report(err)
-		}
-		i.unitSize = size
-		if err := v.setFile(i, f, write); err != nil {
-			f.Close()
-			return err
-		}
+	if err := v.openFile(i, write); err != nil {
+		return err
 	}
 	i.opens++
+	return nil
+}
+
+// openFile opens the file of an inode in the store unless it is open as wanted.
+// i.mu is held.
+func (v *Volume) openFile(i *Inode, write bool) error {
+	if i.file != nil && (!write || i.writer != nil) {
+		return nil
+	}
+	f, size, err := v.openStored(i.node, write)
+	if err != nil {
+		return v.report(err)
+	}
+	i.unitSize = size
+	if err := v.setFile(i, f, write); err != nil {
+		f.Close()
+		return err
+	}
 	return nil
 }
 
@@ -121,18 +131,23 @@ func (v *Volume) setContents(i *Inode, context []byte) error {
 
 // CloseFile ends one Open of an inode.
 func (v *Volume) CloseFile(i *Inode) error {
+	defer v.trimFiles()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.close()
+	return v.close(i)
 }
 
 // close is CloseFile with i.mu held.
-func (i *Inode) close() error {
+func (v *Volume) close(i *Inode) error {
 	if i.opens == 0 {
 		return nil // closed for good already
 	}
 	i.opens--
 	if i.opens > 0 {
+		return nil
+	}
+	if v.files.limit > 0 {
+		v.files.keep(i)
 		return nil
 	}
 	f := i.file
@@ -179,6 +194,20 @@ func (v *Volume) Sync(i *Inode, dataOnly bool) error {
 	return v.report(i.writer.Sync(dataOnly))
 }
 
+// Flush hands what has been written to a file on to the machine that has it, as
+// closing the file does, and returns the errors that only that says. It is for
+// stores that are Remote; for others, and for a file that nobody writes to, it does
+// nothing.
+func (v *Volume) Flush(i *Inode) error {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	f, ok := i.writer.(store.Flusher)
+	if !ok {
+		return nil
+	}
+	return v.report(f.Flush())
+}
+
 // Seek finds the next data or hole in an open file, as lseek(2) does.
 func (v *Volume) Seek(i *Inode, off int64, whence int) (int64, error) {
 	if v.opts.Shared {
@@ -186,11 +215,10 @@ func (v *Volume) Seek(i *Inode, off int64, whence int) (int64, error) {
 			return 0, err
 		}
 	}
-	i.mu.RLock()
-	defer i.mu.RUnlock()
-	if i.file == nil {
-		return 0, syscall.EBADF
+	if err := v.rlockOpen(i); err != nil {
+		return 0, err
 	}
+	defer i.mu.RUnlock()
 	off, err := i.file.Seek(off, whence)
 	return off, v.report(err)
 }

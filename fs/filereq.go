@@ -8,7 +8,8 @@ import (
 
 // Requests about the contents of files. There are no file handles: the volume
 // keeps one open file for each inode, whatever number of openings it has, and
-// the kernel has checked what each opening allows.
+// the kernel has checked what each opening allows. With ShortcutNoOpen it is the
+// volume's business alone when that file is open.
 
 // opened fills the reply to an opening. Nobody else changes the contents of an
 // ordinary mount, so what the kernel has cached of the file holds.
@@ -18,7 +19,12 @@ func (f *FS) opened(out *fuse.OpenOut) {
 	}
 }
 
+// Open answers ENOSYS for ShortcutNoOpen, after which the kernel sends neither OPEN
+// nor RELEASE any more.
 func (f *FS) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	if f.noOpen {
+		return fuse.ENOSYS
+	}
 	write := in.Flags&syscall.O_ACCMODE != syscall.O_RDONLY
 	if err := f.v.Open(f.inode(in.NodeId), write); err != nil {
 		return status(err)
@@ -30,6 +36,9 @@ func (f *FS) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.St
 // Release answers to nobody, so that an error, as network file systems tell it
 // last, goes to the log.
 func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
+	if f.noOpen {
+		return // of a file that was created before the first OPEN
+	}
 	if err := f.v.CloseFile(f.inode(in.NodeId)); err != nil {
 		f.v.opts.Log.Error("closing a file failed, perhaps with data not written", "error", err)
 	}
@@ -38,9 +47,13 @@ func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 // Read may be interrupted. As go-fuse uses buf again for another request,
 // nothing may write to it afterwards.
 func (f *FS) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
+	i := f.inode(in.NodeId)
+	if p := i.listed.Load(); p != 0 && in.Offset == 0 && p == in.Pid && i.listed.CompareAndSwap(p, 0) {
+		f.ahead.scans.hit(p)
+	}
 	n := 0
 	err := interruptible(cancel, in.Pid, func(cancel <-chan struct{}) (err error) {
-		n, err = f.v.readUntil(f.inode(in.NodeId), buf[:min(len(buf), int(in.Size))], int64(in.Offset), cancel)
+		n, err = f.v.readUntil(i, buf[:min(len(buf), int(in.Size))], int64(in.Offset), cancel)
 		return err
 	})
 	if err != nil {
@@ -50,7 +63,17 @@ func (f *FS) Read(cancel <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.Rea
 }
 
 func (f *FS) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
+	var drop func() error
+	if in.WriteFlags&fuse.WRITE_KILL_SUIDGID != 0 {
+		var err error
+		if drop, err = f.dropping(in.NodeId); err != nil {
+			return 0, status(err)
+		}
+	}
 	n, err := f.v.WriteAt(f.inode(in.NodeId), data, int64(in.Offset))
+	if drop != nil && n > 0 {
+		err = drop()
+	}
 	return uint32(n), status(err)
 }
 
@@ -59,9 +82,15 @@ func (f *FS) Writev(_ <-chan struct{}, _ *fuse.WriteIn, _ [][]byte) (uint32, fus
 	return 0, fuse.ENOSYS
 }
 
-// Flush has nothing to do, as writes are not delayed; ENOSYS spares the request
-// at each close from then on.
-func (f *FS) Flush(_ <-chan struct{}, _ *fuse.FlushIn) fuse.Status { return fuse.ENOSYS }
+// Flush has nothing to do on a local file system, as writes are not delayed; ENOSYS
+// spares the request at each close from then on. Network file systems delay them
+// until a file is closed.
+func (f *FS) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
+	if !f.remote {
+		return fuse.ENOSYS
+	}
+	return status(f.v.Flush(f.inode(in.NodeId)))
+}
 
 func (f *FS) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	const dataOnly = 1 // FUSE_FSYNC_FDATASYNC
@@ -69,7 +98,18 @@ func (f *FS) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 }
 
 func (f *FS) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
-	return status(f.v.Allocate(f.inode(in.NodeId), in.Mode, int64(in.Offset), int64(in.Length)))
+	var drop func() error
+	if in.Uid != 0 { // of whom the request says no more
+		var err error
+		if drop, err = f.dropping(in.NodeId); err != nil {
+			return status(err)
+		}
+	}
+	err := f.v.Allocate(f.inode(in.NodeId), in.Mode, int64(in.Offset), int64(in.Length))
+	if err == nil && drop != nil {
+		err = drop()
+	}
+	return status(err)
 }
 
 func (f *FS) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse.Status {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"encfs/fs/store"
 )
 
 // How long the kernel may remember names and attributes. Nobody else changes
@@ -34,11 +36,19 @@ type FS struct {
 	control   string // see MountOptions
 	partition int    // likewise
 
+	remote bool         // the store may be on another machine
+	noOpen bool         // see ShortcutNoOpen
+	ahead  *aheadReader // see ShortcutStoreAhead; nil: it is not taken
+
+	killPriv bool         // see ShortcutKillPriv
+	server   *fuse.Server // nil without a mount; set before any request
+
 	mu      sync.RWMutex
 	nodes   map[uint64]*Inode // guarded by mu
 	numbers map[*Inode]uint64 // guarded by mu
 	last    uint64            // greatest number given; guarded by mu
 	devs    map[uint64]uint64 // devices of the store beside the root's; guarded by mu
+	taken   []Shortcut        // guarded by mu
 
 	dirs dirHandles
 }
@@ -64,6 +74,9 @@ func newFS(v *Volume) (*FS, error) {
 	if v.opts.Shared {
 		f.cache = cacheShared
 	}
+	if r, ok := v.store.(store.Remote); ok {
+		f.remote = r.Remote()
+	}
 	return f, nil
 }
 
@@ -78,8 +91,10 @@ func (f *FS) inode(number uint64) *Inode {
 	return f.nodes[number]
 }
 
-// number returns the number of an inode to which the kernel gets a reference.
-func (f *FS) number(i *Inode) uint64 {
+// number returns the number of an inode to which the kernel gets a reference. If it
+// knows no other yet, fresh is called with the new number, before anybody else can
+// know it; it may be nil.
+func (f *FS) number(i *Inode, fresh func(number uint64)) uint64 {
 	f.mu.RLock()
 	n, ok := f.numbers[i]
 	f.mu.RUnlock()
@@ -92,6 +107,9 @@ func (f *FS) number(i *Inode) uint64 {
 		return n
 	}
 	f.last++
+	if fresh != nil {
+		fresh(f.last)
+	}
 	f.nodes[f.last], f.numbers[i] = i, f.last
 	return f.last
 }
@@ -99,7 +117,11 @@ func (f *FS) number(i *Inode) uint64 {
 // Forget returns references of the kernel to an inode.
 func (f *FS) Forget(number, n uint64) {
 	i := f.inode(number)
-	if i != nil && f.v.Release(i, n) {
+	if i == nil {
+		return
+	}
+	f.settle(i)
+	if f.v.Release(i, n) {
 		f.mu.Lock()
 		delete(f.nodes, number)
 		delete(f.numbers, i)
@@ -127,11 +149,35 @@ func (f *FS) ino(dev, ino uint64) uint64 {
 
 // entry fills the reply that introduces an inode to the kernel.
 func (f *FS) entry(i *Inode, a *Attr, out *fuse.EntryOut) {
-	out.NodeId = f.number(i)
+	f.number(i, nil) // from when on it is not read ahead
+	f.settle(i)
+	f.fillEntry(i, a, out)
+}
+
+func (f *FS) fillEntry(i *Inode, a *Attr, out *fuse.EntryOut) {
+	out.NodeId = f.number(i, nil)
 	out.Generation = generation
 	out.SetEntryTimeout(f.cache)
-	out.SetAttrTimeout(f.cache)
+	out.SetAttrTimeout(f.attrTimeout(i, a))
 	f.attr(a, &out.Attr)
+}
+
+// settle returns when a file may be opened, or forgotten.
+func (f *FS) settle(i *Inode) {
+	if e := i.behind.Load(); e != nil {
+		e.open()
+	}
+}
+
+// attrTimeout returns for how long the kernel may remember attributes: not at all
+// those of a directory behind a fence. Nor of a file that shows as empty as it is
+// damaged, so that the kernel asks, and is told, when somebody reads it, as it opens
+// the file without us.
+func (f *FS) attrTimeout(i *Inode, a *Attr) time.Duration {
+	if f.noOpen && a.Damaged || i.fence.Load() != nil {
+		return 0
+	}
+	return f.cache
 }
 
 func (f *FS) attr(a *Attr, out *fuse.Attr) {

@@ -141,3 +141,36 @@ func makeDir(t *testing.T, v *fs.Volume, path string) string {
 	defer v.Release(i, 1)
 	return i.String()
 }
+
+// TestAllocationsOfRead: a READ allocates what its result is passed on in, and
+// nothing for its data, whether or not the kernel opens files by itself.
+func TestAllocationsOfRead(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector makes sync.Pool drop objects")
+	}
+	for _, shortcuts := range []bool{false, true} {
+		f, v := newFS(t)
+		if shortcuts {
+			f.TakeShortcuts(func(uint64, []byte) fuse.Status { return fuse.OK })
+		}
+		i := create(t, v, "f", pattern(1<<20, 1))
+		defer v.Release(i, 1)
+		defer v.CloseFile(i)
+		h := in(fuse.FUSE_ROOT_ID)
+		var out fuse.EntryOut
+		if s := f.Lookup(nil, &h, "f", &out); !s.Ok() {
+			t.Fatal(s)
+		}
+		buf := make([]byte, 128<<10)
+		for _, size := range []uint32{4096, 128 << 10} {
+			req := &fuse.ReadIn{InHeader: in(out.NodeId), Size: size}
+			if n := testing.AllocsPerRun(100, func() {
+				if _, s := f.Read(nil, req, buf); !s.Ok() {
+					t.Fatal(s)
+				}
+			}); n > 1 {
+				t.Errorf("shortcuts %t: %v allocations for a READ of %d bytes", shortcuts, n, size)
+			}
+		}
+	}
+}

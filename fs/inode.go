@@ -1,6 +1,7 @@
 package fs
 
 import (
+	"container/list"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,12 +33,26 @@ type Inode struct {
 	mu       sync.RWMutex
 	file     store.File        // nil: not open
 	writer   store.FileWriter  // file, if it is open for writing, else nil
-	opens    int               // Open calls without their CloseFile
+	opens    int               // Open calls without their CloseFile; 0 with a file that is kept
 	unitSize int               // of file, in bytes
 	contents *decrypt.Contents // nil: nothing to decrypt
 	cut      bool              // what lay behind the end was overwritten with zeros, perhaps not on stable storage yet
 	context  string            // the stored context that contents is for
 	unitTime time.Duration     // that contents takes for a data unit, if the queue wants to know
+
+	// told is the size of a regular file that was told last, -1 before the first
+	// time. It is kept where the file is opened on demand, and not while it is open.
+	told atomic.Int64
+
+	// Of what is read ahead; see aheadReader.
+	fence  atomic.Pointer[fence] // of a directory; nil: none, or it is open
+	behind atomic.Pointer[fence] // of a file
+	listed atomic.Uint32         // process that the file was first shown to, in a listing, and that has not read it; 0: none
+
+	// Of a file that is kept open, see openFiles.
+	kept  bool          // guarded by mu
+	used  atomic.Bool   // since the queue last looked at it
+	place *list.Element // in the queue, nil if it is not there; guarded by openFiles.mu
 }
 
 // Type returns the type of the inode, as the S_IFMT bits of stat(2).
@@ -47,7 +62,9 @@ func (i *Inode) Type() uint32 { return i.typ }
 func (i *Inode) String() string { return i.node.String() }
 
 func (v *Volume) newInode(node store.Node, typ uint32) *Inode {
-	return &Inode{node: node, typ: typ & store.ModeType}
+	i := &Inode{node: node, typ: typ & store.ModeType}
+	i.told.Store(-1)
+	return i
 }
 
 // inode returns the inode of a node, with one reference more. The caller gives
@@ -73,7 +90,7 @@ func (v *Volume) Release(i *Inode, n uint64) bool {
 	}
 	last := v.unref(i, n)
 	if last {
-		i.closeForGood()
+		v.closeForGood(i)
 	}
 	v.store.Release(i.node, n)
 	return last
@@ -102,11 +119,12 @@ func (i *Inode) isOpen() bool {
 	return i.file != nil
 }
 
-// closeForGood closes a file that is still open, as it is when a mount ends
-// while programs use it.
-func (i *Inode) closeForGood() {
+// closeForGood closes a file that is still open: one that is kept, or in use when
+// a mount ends.
+func (v *Volume) closeForGood(i *Inode) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	v.files.drop(i)
 	if i.file != nil {
 		i.file.Close()
 		i.file, i.writer, i.opens = nil, nil, 0

@@ -32,6 +32,8 @@ type MountOptions struct {
 	Options    []string // more options of mount(2) or fusermount3, such as noexec
 	Control    string   // path of a socket that StatusXattr names; "" if there is none
 	Partition  int      // of the source, which StatusXattr names; 0 if it is not said
+
+	Without []Shortcut // not to be taken
 }
 
 // A Server is a mounted volume.
@@ -51,11 +53,16 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 	f.control, f.partition = o.Control, o.Partition
 	options := slices.Clone(o.Options)
 	checked := v.system == nil || o.AllowOther
+	f.takeShortcuts(o.Without, checked)
 	if checked {
 		options = append(options, "default_permissions")
 	}
 	if v.ReadOnly() {
 		options = append(options, "ro")
+	}
+	capabilities := uint64(fuse.CAP_DONT_MASK | fuse.CAP_SETXATTR_EXT)
+	if f.killPriv {
+		capabilities |= fuse.CAP_HANDLE_KILLPRIV_V2
 	}
 	log := v.opts.Log
 	srv, err := fuse.NewServer(&countedFS{f, v.counters}, mountPoint, &fuse.MountOptions{
@@ -73,7 +80,7 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 		// The kernel enforces ACLs only if asked to, and a default ACL takes
 		// the place of the umask, which therefore is left to us.
 		EnableAcl:         checked, // which has the kernel check permissions by itself
-		ExtraCapabilities: fuse.CAP_DONT_MASK | fuse.CAP_SETXATTR_EXT,
+		ExtraCapabilities: capabilities,
 		Logger:            slog.NewLogLogger(log.Handler(), slog.LevelInfo),
 		PanicHandler: func(p any) fuse.Status {
 			log.Error("panic in a request", "value", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -87,13 +94,20 @@ func Mount(v *Volume, mountPoint string, o MountOptions) (*Server, error) {
 	go func() {
 		defer close(s.done)
 		srv.Serve()
+		if f.ahead != nil {
+			f.ahead.stop()
+		}
 	}()
+	if f.ahead != nil {
+		f.ahead.storeIn(srv)
+	}
 	if err := srv.WaitMount(); err != nil {
 		if srv.Unmount() == nil {
 			s.Wait()
 		}
 		return nil, fmt.Errorf("fs: mount: %w", err)
 	}
+	f.takeMounted(mountPoint, o.Without)
 	return s, nil
 }
 
@@ -133,6 +147,11 @@ func (f *FS) status() ([]byte, error) {
 			status["cpus"] = attrs.CPUs
 		}
 	}
+	f.mu.RLock()
+	if len(f.taken) > 0 {
+		status["shortcuts"] = slices.Clone(f.taken)
+	}
+	f.mu.RUnlock()
 	if v.system != nil {
 		status["keys"] = v.ring.Names()
 	}

@@ -74,6 +74,7 @@ func (v *Volume) found(dir *Inode, node store.Node, attr Attr) (*Inode, Attr, er
 	if i.isOpen() {
 		attr, err = v.Attr(i) // the size may have been one in the middle of a change
 	} else {
+		i.told.CompareAndSwap(-1, attr.Size)
 		attr, err = v.plainAttr(i, attr)
 	}
 	if err != nil {
@@ -157,6 +158,7 @@ func (v *Volume) Attr(i *Inode) (Attr, error) {
 	if err != nil {
 		return Attr{}, v.report(err)
 	}
+	i.told.Store(attr.Size)
 	return v.plainAttr(i, attr)
 }
 

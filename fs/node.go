@@ -27,7 +27,17 @@ func (f *FS) Lookup(_ <-chan struct{}, h *fuse.InHeader, name string, out *fuse.
 }
 
 func (f *FS) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) fuse.Status {
-	return f.replyAttr(f.inode(in.NodeId), out)
+	i := f.inode(in.NodeId)
+	if in.Flags()&fuse.FUSE_GETATTR_FH != 0 && f.noOpen {
+		// The kernel wants the size of a file that somebody reads.
+		if err := f.v.checkSize(i); err != nil {
+			return status(err)
+		}
+	}
+	if e := i.fence.Load(); e != nil {
+		f.ahead.asked(e, in.Pid)
+	}
+	return f.replyAttr(i, out)
 }
 
 func (f *FS) replyAttr(i *Inode, out *fuse.AttrOut) fuse.Status {
@@ -35,7 +45,7 @@ func (f *FS) replyAttr(i *Inode, out *fuse.AttrOut) fuse.Status {
 	if err != nil {
 		return status(err)
 	}
-	out.SetTimeout(f.cache)
+	out.SetTimeout(f.attrTimeout(i, &a))
 	f.attr(&a, &out.Attr)
 	return fuse.OK
 }
@@ -43,8 +53,8 @@ func (f *FS) replyAttr(i *Inode, out *fuse.AttrOut) fuse.Status {
 func (f *FS) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
 	i := f.inode(in.NodeId)
 	if size, ok := in.GetSize(); ok {
-		if err := f.v.Truncate(i, int64(size)); err != nil {
-			return status(err)
+		if s := f.truncate(in, i, int64(size)); !s.Ok() {
+			return s
 		}
 	}
 	if set, any := setAttrOf(in); any {
@@ -53,6 +63,21 @@ func (f *FS) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) f
 		}
 	}
 	return f.replyAttr(i, out)
+}
+
+func (f *FS) truncate(in *fuse.SetAttrIn, i *Inode, size int64) fuse.Status {
+	var drop func() error
+	if in.Valid&fuse.FATTR_KILL_SUIDGID != 0 {
+		var err error
+		if drop, err = f.dropping(in.NodeId); err != nil {
+			return status(err)
+		}
+	}
+	err := f.v.Truncate(i, size)
+	if err == nil && drop != nil {
+		err = drop()
+	}
+	return status(err)
 }
 
 // setAttrOf translates a request for other attributes than the size, and
@@ -139,6 +164,9 @@ func (f *FS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse
 			// open it here would be without a check of its permissions. After
 			// ESTALE the kernel looks again and opens what it finds.
 			err = syscall.ESTALE
+		}
+		if err == nil && f.noOpen {
+			err = f.v.CloseFile(i) // the kernel has it open by itself
 		}
 		return i, a, err
 	})

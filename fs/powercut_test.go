@@ -4,16 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"encfs/fs"
 	"encfs/fs/dirstore"
+	"encfs/fs/store/storetest"
 	"encfs/keys"
 )
 
@@ -23,22 +22,15 @@ import (
 // is gone. Afterwards every file opens and reads as it was synced, with what came
 // after it or zeros where that may be.
 func TestPowerCut(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("not root")
-	}
-	for _, fsType := range []string{"ext4", "xfs"} {
+	for _, fsType := range storetest.DiskTypes {
 		t.Run(fsType, func(t *testing.T) {
-			mkfs, err := exec.LookPath("mkfs." + fsType)
-			if err != nil {
-				t.Skipf("no mkfs.%s", fsType)
-			}
 			for _, p := range testPolicies {
 				if p.contents != p.filenames && p.name != "aes-256-xts" {
 					continue // one of narrow blocks is enough, beside Adiantum
 				}
 				for _, commit := range []bool{true, false} {
 					t.Run(fmt.Sprint(p.name, ", journal written ", commit), func(t *testing.T) {
-						testPowerCut(t, mkfs, p.contents, p.filenames, commit)
+						testPowerCut(t, storetest.NewDisk(t, fsType), p.contents, p.filenames, commit)
 					})
 				}
 			}
@@ -97,31 +89,8 @@ func cutCases() []cutCase {
 	return cases
 }
 
-func testPowerCut(t *testing.T, mkfs string, contentsMode, namesMode keys.Mode, commit bool) {
-	dir := t.TempDir()
-	image, mnt := filepath.Join(dir, "image"), filepath.Join(dir, "mnt")
-	run := func(name string, args ...string) {
-		t.Helper()
-		if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", name, err, out)
-		}
-	}
-	if err := os.WriteFile(image, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(image, 400<<20); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(mnt, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	run(mkfs, "-q", image)
-	if out, err := exec.Command("mount", "-o", "loop", image, mnt).CombinedOutput(); err != nil {
-		t.Skipf("cannot mount an image: %s", out)
-	}
-	defer exec.Command("umount", "-l", mnt).Run()
-
-	tree := filepath.Join(mnt, "tree")
+func testPowerCut(t *testing.T, disk *storetest.Disk, contentsMode, namesMode keys.Mode, commit bool) {
+	tree := filepath.Join(disk.Root, "tree")
 	if err := os.Mkdir(tree, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +108,7 @@ func testPowerCut(t *testing.T, mkfs string, contentsMode, namesMode keys.Mode, 
 	if err := v.SyncDir(v.Root()); err != nil {
 		t.Fatal(err)
 	}
-	run("sync", "-f", mnt)
+	disk.Sync()
 	// Those that sync something by themselves take the journal of all before with
 	// them, so that the others come last.
 	for _, last := range []bool{false, true} {
@@ -157,7 +126,7 @@ func testPowerCut(t *testing.T, mkfs string, contentsMode, namesMode keys.Mode, 
 		v.Release(i, 1)
 	}
 	// Somebody syncs something else, which takes the journal with it.
-	other, err := os.Create(filepath.Join(mnt, "other"))
+	other, err := os.Create(filepath.Join(disk.Root, "other"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,20 +136,17 @@ func testPowerCut(t *testing.T, mkfs string, contentsMode, namesMode keys.Mode, 
 			t.Fatal(err)
 		}
 	}
-	if err := shutdown(int(other.Fd())); err != nil {
-		t.Skipf("the file system cannot be stopped: %v", err)
-	}
+	disk.Cut()
 	other.Close()
 	for _, i := range files {
 		v.CloseFile(i)
 		v.Release(i, 1)
 	}
 	done()
-	run("umount", mnt)
-	run("mount", "-o", "loop", image, mnt)
+	disk.Restore()
 
 	v, done = openTree(t, tree, fs.Options{}, dirstore.Options{})
-	defer func() { done(); run("umount", mnt) }()
+	defer done()
 	for k, c := range cases {
 		i, a, err := v.Lookup(v.Root(), fmt.Sprint("f", k))
 		if err != nil {
@@ -223,16 +189,4 @@ func testPowerCut(t *testing.T, mkfs string, contentsMode, namesMode keys.Mode, 
 			t.Errorf("directory d%d is neither whole nor absent: %v", k, err)
 		}
 	}
-}
-
-// shutdown stops the file system of a descriptor without writing anything more,
-// EXT4_IOC_SHUTDOWN and XFS_IOC_GOINGDOWN with NOLOGFLUSH.
-func shutdown(fd int) error {
-	const goingDown = 2<<30 | 4<<16 | 'X'<<8 | 125
-	noLogFlush := uint32(2)
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), goingDown, uintptr(unsafe.Pointer(&noLogFlush)))
-	if errno != 0 {
-		return errno
-	}
-	return nil
 }

@@ -108,11 +108,10 @@ func (v *Volume) readAt(i *Inode, dst []byte, off int64, cancel <-chan struct{})
 			return 0, err
 		}
 	}
-	i.mu.RLock()
-	defer i.mu.RUnlock()
-	if i.file == nil {
-		return 0, syscall.EBADF
+	if err := v.rlockOpen(i); err != nil {
+		return 0, err
 	}
+	defer i.mu.RUnlock()
 	size := i.file.Size()
 	if off >= size || len(dst) == 0 {
 		return 0, nil

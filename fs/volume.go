@@ -29,9 +29,9 @@ import (
 // NameMax is the longest name of an entry, in bytes.
 const NameMax = 255
 
-// targetMax is the longest target of a symbolic link, in bytes: that of ext4
-// with blocks of 4096 bytes, where the encrypted target takes a block.
-const targetMax = 4093
+// targetMax is the longest target of a symbolic link, in bytes: PATH_MAX without
+// the NUL.
+const targetMax = 4095
 
 // Options says how a Volume works. The zero value is a volume that decrypts in
 // the reading goroutine, with the best drivers, and logs nothing.
@@ -69,6 +69,7 @@ type Volume struct {
 	folded   foldedNames
 	speeds   speedometer
 	counters *counters
+	files    openFiles
 
 	mu     sync.Mutex
 	inodes map[store.Node]*Inode // guarded by mu
@@ -174,7 +175,7 @@ func checkPolicy(p keys.Policy) error {
 func (v *Volume) Close() error {
 	v.mu.Lock()
 	for _, i := range v.inodes {
-		i.closeForGood()
+		v.closeForGood(i)
 	}
 	clear(v.inodes)
 	v.mu.Unlock()

@@ -49,11 +49,15 @@ type change struct {
 
 // update calls f to change the contents of a file opened for writing.
 func (v *Volume) update(i *Inode, f func(w *change) error) error {
+	defer v.trimFiles()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.writer == nil {
-		return syscall.EBADF
+		if err := v.onDemand(i, true); err != nil {
+			return err
+		}
 	}
+	i.used.Store(true)
 	if err := v.reload(i); err != nil {
 		return err
 	}
@@ -153,7 +157,9 @@ func (w *change) blocks(buf, data []byte, off int64) (int, error) {
 		}
 		copy(p[skip:], data[done:done+n])
 		size := max(w.f.Size(), at+int64(n))
-		w.i.contents.EncryptUnits(p, p, uint64(first))
+		if err := w.encrypt(p, first); err != nil {
+			return partial(done, err)
+		}
 		wrote, err := w.f.WriteUnits(p, uint64(first), size)
 		if err != nil {
 			// The file may have grown by less than the data units that were

@@ -187,7 +187,7 @@ func TestUnlinkedFileGoesOn(t *testing.T) {
 // TestSparse checks that growing takes no space, and that holes are holes below.
 func TestSparse(t *testing.T) {
 	tr := mountedTree(t)
-	for _, size := range []int64{4096, 8192, 1 << 20, 1 << 40} {
+	for _, size := range []int64{4096, 8192, 1 << 20, 1 << 40, 8 << 40} {
 		p := tr.plant("file", nil)
 		if err := os.Truncate(p, size); err != nil {
 			t.Errorf("truncate to %d: %v", size, err)

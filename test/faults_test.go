@@ -149,7 +149,7 @@ func TestDamagedHeader(t *testing.T) {
 		{"zeros", func(b []byte) []byte { clear(b[:128]); return b }},
 		{"version", func(b []byte) []byte { b[8] = 2; return b }},
 		{"cut to less than a header", func(b []byte) []byte { return b[:100] }},
-		{"cut to a size that no file has", func(b []byte) []byte { return b[:4097] }},
+		{"cut to a size that no file has", func(b []byte) []byte { return b[:130] }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newSickTree(t, "bad")

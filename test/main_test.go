@@ -146,6 +146,8 @@ func runHelper(name string, args []string) int {
 		err = lockHelper(args)
 	case "mmap":
 		err = mmapHelper(args)
+	case "append":
+		err = appendHelper(args)
 	case "churn":
 		err = churnHelper(args)
 	case "ordinary-user":

@@ -30,8 +30,11 @@ var (
 // TestModel is one long run on one tree, so that states come up that need many
 // operations.
 func TestModel(t *testing.T) {
-	tr := mountedTree(t)
 	t.Logf("-model.steps %d -model.seed %d", *modelSteps, *modelSeed)
+	runModel(t, mountedTree(t), *modelSteps)
+}
+
+func runModel(t *testing.T, tr *tree, steps int) {
 	m := newModel(t, tr, "run")
 	defer m.closeAll()
 	c := seeded{rand.New(rand.NewPCG(*modelSeed, 0))}
@@ -39,7 +42,7 @@ func TestModel(t *testing.T) {
 	for _, op := range operations {
 		table = append(table, slices.Repeat([]operation{op}, op.weight)...)
 	}
-	for step := range *modelSteps {
+	for step := range steps {
 		op := table[c.intn(len(table), "operation")]
 		op.run(m, c)
 		if step%200 == 199 {

@@ -109,6 +109,7 @@ type tree struct {
 	root     string // the mount point
 	passfile string
 	flags    []string // of mount, besides
+	maxFiles int      // descriptors that the server may have open; 0: as many as this process
 
 	// complaints says that the server is expected to log warnings and errors.
 	complaints bool
@@ -199,6 +200,10 @@ func (tr *tree) tryMount(flags ...string) error {
 	}
 	args := []string{"mount", "--foreground", "--passfile", tr.passfile}
 	args = append(append(append(args, tr.flags...), flags...), tr.cipher, tr.root)
+	if tr.maxFiles > 0 {
+		args = append([]string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, tr.maxFiles), path}, args...)
+		path = "/bin/sh"
+	}
 	s := &server{cmd: exec.Command(path, args...), done: make(chan struct{})}
 	s.cmd.Stdout, s.cmd.Stderr = &s.log, &s.log
 	// Out of the reach of an interrupt from the terminal: the guard ends it.

@@ -87,7 +87,8 @@ func TestLinkCounts(t *testing.T) {
 func TestSymlinks(t *testing.T) {
 	tr := mountedTree(t)
 	targets := []string{"a", strings.Repeat("x", 15), strings.Repeat("x", 16), strings.Repeat("x", 17), "/etc/passwd",
-		"../..", "日本語", "\xff", strings.Repeat("d/", 127), strings.Repeat("e/", 500), strings.Repeat("f", 2900)}
+		"../..", "日本語", "\xff", strings.Repeat("d/", 127), strings.Repeat("e/", 500), strings.Repeat("f", 2900),
+		strings.Repeat("g", 3040), strings.Repeat("h", 3041), strings.Repeat("i/", 2047) + "i"}
 	check := func(when string) {
 		for k, target := range targets {
 			p := tr.path(fmt.Sprint(k))
@@ -96,6 +97,15 @@ func TestSymlinks(t *testing.T) {
 			}
 			if fi, err := os.Lstat(p); err != nil || fi.Size() != int64(len(target)) {
 				t.Errorf("%s: size %d, want %d", when, fi.Size(), len(target))
+			}
+		}
+		entries, err := os.ReadDir(tr.root)
+		if err != nil || len(entries) != len(targets) {
+			t.Errorf("%s: %d entries, %v; want %d", when, len(entries), err, len(targets))
+		}
+		for _, e := range entries {
+			if e.Type() != os.ModeSymlink {
+				t.Errorf("%s: %s is listed as %v", when, e.Name(), e.Type())
 			}
 		}
 	}
@@ -107,7 +117,7 @@ func TestSymlinks(t *testing.T) {
 	check("new")
 	tr.remount()
 	check("after a remount")
-	wantErrno(t, "symlink that is too long", unix.Symlink(strings.Repeat("x", 4000), tr.path("long")), unix.ENAMETOOLONG)
+	wantErrno(t, "symlink that is too long", unix.Symlink(strings.Repeat("x", 4096), tr.path("long")), unix.ENAMETOOLONG)
 	wantErrno(t, "empty target", unix.Symlink("", tr.path("empty")), unix.ENOENT)
 	_, err := os.Lstat(tr.path("long"))
 	wantErrno(t, "the failed link", errnoOf(err), unix.ENOENT)

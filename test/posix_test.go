@@ -23,8 +23,9 @@ var posixSkips = map[string]string{
 }
 
 // TestPosixTable runs go-fuse's table of what a POSIX file system does.
-func TestPosixTable(t *testing.T) {
-	tr := mountedTree(t)
+func TestPosixTable(t *testing.T) { runPosixTable(t, mountedTree(t)) }
+
+func runPosixTable(t *testing.T, tr *tree) {
 	for _, name := range sorted(posixtest.All) {
 		t.Run(name, func(t *testing.T) {
 			if why := posixSkips[name]; why != "" {

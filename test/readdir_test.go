@@ -163,3 +163,58 @@ func TestSeekdir(t *testing.T) {
 		t.Error("rewinddir does not show a new entry")
 	}
 }
+
+// TestManyEntries lists, looks up and removes in a directory of 100,000.
+func TestManyEntries(t *testing.T) {
+	tr := mountedTree(t)
+	n := 100000
+	if testing.Short() || raceDetector {
+		n = 10000
+	}
+	dir := tr.path("dir")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	name := func(k int) string { return fmt.Sprintf("%s/entry-%d", dir, k) }
+	var group sync.WaitGroup
+	for w := range 4 {
+		group.Go(func() {
+			for k := w; k < n; k += 4 {
+				if err := unix.Mknod(name(k), unix.S_IFREG|0o644, 0); err != nil {
+					t.Errorf("entry %d: %v", k, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	tr.remount()
+	seen := make([]int, n)
+	entries, err := readDirInSmallPieces(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		k := -1
+		if _, err := fmt.Sscanf(e, "entry-%d", &k); err != nil || k < 0 || k >= n {
+			t.Fatalf("entry %q", e)
+		}
+		seen[k]++
+	}
+	for k, times := range seen {
+		if times != 1 {
+			t.Fatalf("entry %d is listed %d times", k, times)
+		}
+	}
+	for k := 0; k < n; k += n / 100 {
+		if _, err := os.Stat(name(k)); err != nil {
+			t.Error(err)
+		}
+		if err := os.Remove(name(k)); err != nil {
+			t.Error(err)
+		}
+	}
+	if entries, err = readDirInSmallPieces(dir); err != nil || len(entries) != n-100 {
+		t.Errorf("%d entries after 100 were removed, %v, want %d", len(entries), err, n-100)
+	}
+}

@@ -12,7 +12,17 @@ import (
 // TestSetIDBits checks what takes the set-ID bits of a program away, and what
 // does not.
 func TestSetIDBits(t *testing.T) {
+	for _, without := range []string{"", "kill-priv", "no-open"} {
+		t.Run("without "+without, func(t *testing.T) { testSetIDBits(t, without) })
+	}
+}
+
+func testSetIDBits(t *testing.T, without string) {
 	tr, dir := openHouse(t)
+	if without != "" {
+		tr.remount("--without", without)
+		dir = tr.reachable("open")
+	}
 	change := func(f func(fd int) error) func(string) error {
 		return func(p string) error { return withFile(p, f) }
 	}

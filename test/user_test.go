@@ -38,6 +38,8 @@ func TestOrdinaryUser(t *testing.T) {
 	tests := []string{
 		"TestModesOfAnOrdinaryUser", "TestPosixTable", "TestModel", "TestErrno", "TestTimesSurvive", "TestUnlinkedFileGoesOn",
 		"TestRemovedDirectoryInUse", "TestLinkCounts", "TestSymlinks", "TestNamesTooLong", "TestDeepPaths", "TestTar", "TestRsync",
+		"TestPathErrno", "TestOpenFlags", "TestTimesOfOperations", "TestRangeOfTimes", "TestRenameOver", "TestStableInodes",
+		"TestXattrCalls", "TestAllocate", "TestDirect", "TestAppend",
 		"TestBackground", "TestBusy", "TestStaleMountPoint", "TestReadOnlyMount", "TestLostDirectoryHeader", "TestStress",
 	}
 	cmd := helper("ordinary-user", home,

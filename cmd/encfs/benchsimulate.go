@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,9 +77,9 @@ The results depend on nothing but the service times, which --times keeps, and --
 	return cmd
 }
 
-// benchSimulate computes all cells and writes the results.
+// benchSimulate computes all cells and writes the results, also if it was interrupted.
 func benchSimulate(stdout io.Writer, r simulateRequest, plan *simulatePlan, format string, c console) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(context.Background(), notIgnored(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)...)
 	defer stop()
 	speeds, err := parseSpeeds(r.speeds)
 	if err != nil {
@@ -102,12 +101,18 @@ func benchSimulate(stdout io.Writer, r simulateRequest, plan *simulatePlan, form
 	for driver, speed := range speeds {
 		times.SetSpeed(driver, speed)
 	}
-	reproduced := bench.SimulateCells(times, measured, r.seed)
-	simulated := bench.SimulateCells(times, plan.cells, r.seed)
+	reproduced := bench.SimulateCells(ctx, times, measured, r.seed)
+	simulated := bench.SimulateCells(ctx, times, plan.cells, r.seed)
+	if done, all := len(reproduced)+len(simulated), len(measured)+len(plan.cells); done < all {
+		err = failf(exitFailure, "", "interrupted after %d of %d cells", done, all)
+		if done == 0 {
+			return err
+		}
+	}
 	for _, result := range slices.Concat(reproduced, simulated) {
 		here = append(here, result.TarResult)
 	}
-	return errors.Join(writeSimulated(stdout, format, reproduced, simulated), r.report(here))
+	return errors.Join(writeSimulated(stdout, format, reproduced, simulated), r.report(here), err)
 }
 
 // writeSimulated writes results of cells that were measured, and of others.
@@ -191,6 +196,9 @@ func checkMeasured(r bench.TarResult) error {
 		return fmt.Errorf("%d bytes", r.Bytes)
 	case len(r.CPUs) < 1 || len(r.CPUs) > maxMeasuredCPUs:
 		return fmt.Errorf("%d CPUs", len(r.CPUs))
+	case r.Driver != "":
+		_, err := decrypt.LookupName(r.Driver)
+		return err
 	}
 	return nil
 }
@@ -210,6 +218,12 @@ func (r *simulateRequest) serviceTimes(ctx context.Context, measured, all []benc
 		}
 		return times, measureDrivers(&times, all)
 	}
+	var out newFile
+	if r.times != "" {
+		if out, err = prepareFile(r.times, nil); err != nil {
+			return times, pathError(r.times, err)
+		}
+	}
 	times = bench.TypicalTimes()
 	times.HandOver = workqueue.MeasureHandOver()
 	baselines := baselinesOf(measured)
@@ -228,11 +242,7 @@ func (r *simulateRequest) serviceTimes(ctx context.Context, measured, all []benc
 	if err := measureDrivers(&times, all); err != nil || r.times == "" {
 		return times, err
 	}
-	out, err := os.OpenFile(r.times, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return times, err
-	}
-	return times, cmp.Or(times.Write(out), out.Close())
+	return times, pathError(r.times, out.write(times.Write))
 }
 
 func openIfThere(name string) (*os.File, error) {

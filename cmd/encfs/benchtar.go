@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"os/signal"
 	"syscall"
 
@@ -19,7 +18,7 @@ type tarRequest struct {
 	tree string    // empty: one is generated
 	size kibibytes // of that, in KiB
 	temp string    // where temporary files go; empty for the usual place
-	out  string    // file for the results; empty for standard output
+	out  outFlag   // for the results
 
 	progress progressFlag
 	report   func([]bench.TarResult) error // writes what --report asks for
@@ -74,6 +73,9 @@ everybody knows.`,
 			if r.tree != "" && cmd.Flags().Changed("size") {
 				return usagef("--size is for a generated tree, not for --tree")
 			}
+			if err := r.out.prepare(page); err != nil {
+				return err
+			}
 			plan.runs = runs
 			r.report = func(results []bench.TarResult) error {
 				return page.write(cmd, htmlreport.Page{Tar: results})
@@ -87,7 +89,7 @@ everybody knows.`,
 	flags.IntVar(&runs, "runs", runs, "measure everything `N` times, for the spread")
 	cells.add(flags)
 	flags.StringVar(&r.temp, "temp", "", "make temporary files in `DIR`, which is on the file system to measure on")
-	flags.StringVar(&r.out, "out", "", "write the results to `FILE` rather than standard output")
+	r.out.add(flags)
 	r.progress.add(flags)
 	format.add(flags, "format", "form of the results")
 	page.add(cmd)
@@ -97,15 +99,6 @@ everybody knows.`,
 // benchTar runs the experiment and writes what it has measured, also if it was
 // interrupted or failed.
 func benchTar(stdout io.Writer, r tarRequest, plan *tarPlan, format string, c console) error {
-	out := stdout
-	if r.out != "" { // now, as it would be too late when all is done
-		f, err := os.OpenFile(r.out, os.O_WRONLY|os.O_CREATE, 0o666)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		out = &replacing{f}
-	}
 	if err := checkFUSE(false); err != nil {
 		return err
 	}
@@ -125,7 +118,8 @@ func benchTar(stdout io.Writer, r tarRequest, plan *tarPlan, format string, c co
 	if len(results) == 0 {
 		return err
 	}
-	return errors.Join(writeTarResults(out, format, results), r.report(results), err)
+	written := r.out.write(stdout, func(w io.Writer) error { return writeTarResults(w, format, results) })
+	return errors.Join(written, r.report(results), err)
 }
 
 func writeTarResults(w io.Writer, format string, results []bench.TarResult) error {
@@ -136,16 +130,4 @@ func writeTarResults(w io.Writer, format string, results []bench.TarResult) erro
 		return bench.WriteTarBenchfmt(w, results)
 	}
 	return bench.WriteTarTable(w, results)
-}
-
-// A replacing is a file that loses what it had at the first write.
-type replacing struct{ file *os.File }
-
-func (r *replacing) Write(b []byte) (int, error) {
-	if at, err := r.file.Seek(0, io.SeekCurrent); err == nil && at == 0 {
-		if err := r.file.Truncate(0); err != nil {
-			return 0, err
-		}
-	}
-	return r.file.Write(b)
 }

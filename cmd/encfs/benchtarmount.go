@@ -77,6 +77,8 @@ func (m *tarMount) unmount() error {
 	kill := time.AfterFunc(serverPatience, func() { m.server.Kill() })
 	if err != nil {
 		m.server.Kill()
+	} else {
+		m.server.Signal(unix.SIGTERM) // see waitForEnd
 	}
 	state, waitErr := m.server.Wait()
 	switch inTime := kill.Stop(); {

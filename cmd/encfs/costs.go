@@ -42,6 +42,9 @@ func (f *costFlags) over(base metadata.Costs) (metadata.Costs, error) {
 	return base, nil
 }
 
+// given reports whether there is any.
+func (f *costFlags) given() bool { return f.time != 0 || f.memory != 0 || f.parallelism != 0 }
+
 // complete reports whether no cost is left to measure.
 func (f *costFlags) complete() bool { return f.time != 0 && f.memory != 0 && f.parallelism != 0 }
 

@@ -155,7 +155,7 @@ func classify(err error) (code int, hint string) {
 	case errors.Is(err, metadata.ErrWrongSecret):
 		return exitKey, ""
 	case errors.Is(err, metadata.ErrMissing), errors.Is(err, metadata.ErrDamaged), errors.Is(err, metadata.ErrCosts):
-		return exitMetadata, "restore .fscrypt from a backup, or open with --key-file and the raw master key"
+		return exitMetadata, "restore .fscrypt from a backup, perhaps with encfs key restore, or open with --key-file and the raw master key"
 	case errors.Is(err, dirstore.ErrNotCipherDir):
 		return exitSource, "encfs init makes one"
 	case errors.Is(err, keys.ErrBadContext):

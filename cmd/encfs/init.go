@@ -260,46 +260,18 @@ func (s *initSecrets) check(dir string) error {
 	case "-":
 		return usagef("--recovery -: a file is needed, as the recovery passphrase is not shown")
 	}
-	folder, err := resolve(filepath.Dir(s.recovery))
-	if err != nil {
-		return fmt.Errorf("--recovery: %w", err)
-	}
-	cipherDir, err := resolve(dir)
-	if err != nil {
-		return err
-	}
-	if folder == cipherDir || strings.HasPrefix(folder, cipherDir+"/") {
-		return usagef("--recovery %s: lies in the cipher directory, with which it would be lost", s.recovery)
-	}
-	if _, err := os.Lstat(s.recovery); err == nil {
-		return recoveryExists(s.recovery)
-	}
-	return nil
-}
-
-func recoveryExists(file string) error {
-	return failf(exitFailure, "choose a new file", "--recovery %s: %w", file, iofs.ErrExist)
+	return checkRecoveryFile(s.recovery, dir)
 }
 
 // newProtector asks for the secret and returns the first protector and its key.
 func (s *initSecrets) newProtector(con console, costs func() (metadata.Costs, error)) (*metadata.Protector, *keys.Secret, error) {
 	if s.keyFile != "" {
-		readings, err := readKeyFile(s.keyFile, con)
+		raw, err := readRawKey(s.keyFile, con)
 		if err != nil {
 			return nil, nil, err
 		}
-		defer func() {
-			for _, r := range readings {
-				r.Close()
-			}
-		}()
-		for _, r := range readings {
-			if r.Len() == rawKeySize {
-				return metadata.NewRawKeyProtector("key file", r)
-			}
-		}
-		return nil, nil, failf(exitKey, "make one with: head -c 32 /dev/urandom >FILE",
-			"%s: a raw key for a protector has %d bytes", s.keyFile, rawKeySize)
+		defer raw.Close()
+		return metadata.NewRawKeyProtector(keyFileName, raw)
 	}
 	passphrase, err := s.passphrase.readNew(con, "New passphrase: ")
 	if err != nil {
@@ -310,5 +282,5 @@ func (s *initSecrets) newProtector(con console, costs func() (metadata.Costs, er
 	if err != nil {
 		return nil, nil, err
 	}
-	return metadata.NewPassphraseProtector("passphrase", passphrase, c)
+	return metadata.NewPassphraseProtector(passphraseName, passphrase, c)
 }

@@ -174,8 +174,9 @@ func writeSeekable(t *testing.T, path string, image []byte) {
 }
 
 // condition answers [fuse], whether this user can mount, [root], [selftest], whether
-// the program was built with self-tests, and [cpuid], whether it has drivers for the
-// features of amd64.
+// the program was built with self-tests, [cpuid], whether it has drivers for the
+// features of amd64, and [fscrypt], whether there can be a mount namespace with an /etc
+// and an ext4 file system for the fscrypt tool.
 func condition(name string) (bool, error) {
 	switch name {
 	case "fuse":
@@ -184,6 +185,17 @@ func condition(name string) (bool, error) {
 		return os.Geteuid() == 0, nil
 	case "cpuid":
 		return cpufeat.Detect().Source == "CPUID", nil
+	case "fscrypt":
+		for _, program := range []string{"fscrypt", "mkfs.ext4"} {
+			if _, err := exec.LookPath(program); err != nil {
+				return false, nil
+			}
+		}
+		if _, err := os.Stat("/dev/loop-control"); err != nil {
+			return false, nil
+		}
+		try := "mount -t tmpfs encfs-test /mnt && mount -t overlay -o lowerdir=/mnt:/etc overlay /etc"
+		return exec.Command("unshare", "-m", "sh", "-c", try).Run() == nil, nil
 	case "selftest":
 		d, err := decrypt.LookupName("xts-aes-generic")
 		return !errors.Is(d.SelfTest(false), decrypt.ErrNoSelfTests), err

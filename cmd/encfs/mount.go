@@ -26,6 +26,7 @@ type mountRequest struct {
 	shared        bool
 	showBad       bool
 	pipeline      pipelineOptions
+	without       []fs.Shortcut
 	log           string
 	foreground    bool
 }
@@ -34,6 +35,7 @@ func newMountCommand() *cobra.Command {
 	var r mountRequest
 	var pipeline pipelineFlags
 	var optionLists []string
+	var without string
 	var readOnly, allowOther, fake bool
 	cmd := &cobra.Command{
 		Use:   "mount [flags] SOURCE MOUNTPOINT",
@@ -62,6 +64,11 @@ while nobody uses it. A second signal takes away a mount that is in use.`,
 			if r.pipeline, err = pipeline.parse(); err != nil {
 				return err
 			}
+			if without != "" {
+				if r.without, err = fs.ParseShortcuts(without); err != nil {
+					return usagef("--without %s: known are %s", without, shortcutNames())
+				}
+			}
 			if fake {
 				return nil
 			}
@@ -75,12 +82,22 @@ while nobody uses it. A second signal takes away a mount that is in use.`,
 	flags.BoolVar(&r.shared, "shared", false, "others change the cipher directory too: remember nothing of it")
 	flags.BoolVar(&r.showBad, "show-bad", false, "show entries whose names do not decode, with \" (undecodable)\" behind")
 	flags.StringVar(&r.log, "log", "", "append messages to `FILE` rather than the system log")
+	flags.StringVar(&without, "without", "", "do not take these shortcuts, a `LIST` of "+shortcutNames()+", to find out whether one is to blame for something")
 	flags.StringArrayVarP(&optionLists, "options", "o", nil, "options as in fstab(5), `OPT[,OPT]...`: "+mountOptionsHelp)
 	flags.BoolVar(&fake, "fake", false, "check the arguments and mount nothing")
 	flags.MarkHidden("fake") // for mount(8)
 	pipeline.add(flags)
 	r.keys.add(flags)
 	return cmd
+}
+
+// shortcutNames lists what --without can name.
+func shortcutNames() string {
+	var names []string
+	for _, s := range fs.Shortcuts {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
 }
 
 // mount checks all that can be checked, asks for the passphrase, and serves the
@@ -98,7 +115,7 @@ func mount(r mountRequest, c console) error {
 	}
 	o := serveOrder{
 		Source: source, ReadOnly: r.options.readOnly, AllowOther: r.options.allowOther,
-		Shared: r.shared, ShowBad: r.showBad, Options: r.options.kernel, Pipeline: r.pipeline,
+		Shared: r.shared, ShowBad: r.showBad, Options: r.options.kernel, Without: r.without, Pipeline: r.pipeline,
 	}
 	mks, err := o.prepare(r, c)
 	if err != nil {

@@ -41,6 +41,9 @@ func readMountStatus(m mountEntry) (*mountStatus, error) {
 	if errors.Is(err, unix.ENOTCONN) {
 		return s, serverGone(m.point)
 	}
+	if errors.Is(err, unix.EACCES) && m.owner() != "" { // FUSE stops root, too
+		return s, failf(exitMountPoint, "ask as that user", "%s is a mount of %s, and nobody else may look into it", m.point, userName(m.owner()))
+	}
 	if err == nil {
 		err = json.Unmarshal(buf[:n], &s.status)
 	}

@@ -12,17 +12,21 @@ import (
 
 // A newFile is a file that is written at once: under its name there is all of it or what
 // was there before, whatever happens.
-type newFile struct{ path string }
+type newFile struct {
+	path    string
+	private bool // for its owner alone; otherwise the umask says who may read it
+}
 
 // errNotReplaceable means that something has the name of a file that is to be written
 // and must stay.
 var errNotReplaceable = errors.New("not a file to replace")
 
 // prepareFile checks that a file can be written. A regular file that has its name already
-// is replaced if replaceable says so of what is in it; anything else is an
-// errNotReplaceable. Of a symbolic link the file that it leads to is written.
+// is replaced if replaceable, which may be nil for always, says so of what is in it;
+// anything else is an errNotReplaceable. Of a symbolic link the file that it leads to is
+// written.
 func prepareFile(name string, replaceable func(io.Reader) bool) (newFile, error) {
-	f := newFile{name}
+	f := newFile{path: name}
 	info, err := os.Lstat(name)
 	if err == nil && info.Mode().Type() == iofs.ModeSymlink {
 		if f.path, err = filepath.EvalSymlinks(name); err != nil {
@@ -38,7 +42,7 @@ func prepareFile(name string, replaceable func(io.Reader) bool) (newFile, error)
 		return f, fmt.Errorf("is a directory: %w", errNotReplaceable)
 	case !info.Mode().IsRegular():
 		return f, fmt.Errorf("is no regular file: %w", errNotReplaceable)
-	default:
+	case replaceable != nil:
 		if err := f.checkOld(replaceable); err != nil {
 			return f, err
 		}
@@ -63,10 +67,14 @@ func (f newFile) checkOld(replaceable func(io.Reader) bool) error {
 	return nil
 }
 
-// create creates a temporary file beside the file. The umask says who may read it.
+// create creates a temporary file beside the file.
 func (f newFile) create() (*os.File, error) {
 	name := fmt.Sprintf(".encfs-%016x.tmp", rand.Uint64())
-	return os.OpenFile(filepath.Join(filepath.Dir(f.path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	mode := iofs.FileMode(0o666)
+	if f.private {
+		mode = 0o600
+	}
+	return os.OpenFile(filepath.Join(filepath.Dir(f.path), name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 }
 
 // write writes the file with what content writes, and returns when that is on the disk.

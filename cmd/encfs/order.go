@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 
+	"encfs/fs"
 	"encfs/keys"
 )
 
@@ -23,6 +24,7 @@ type serveOrder struct {
 	Partition          int
 	Force              bool
 	Options            []string // for the kernel
+	Without            []fs.Shortcut
 	Pipeline           pipelineOptions
 	Log                string // file to append messages to, empty for syslog
 	Measure            *measureOrder

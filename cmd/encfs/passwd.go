@@ -6,14 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"encfs/fs/dirstore"
 	"encfs/keys"
+	"encfs/keys/metadata"
 )
 
 func newPasswdCommand() *cobra.Command {
 	var k keyFlags
-	var replacement passphraseSource
-	var costs costFlags
+	var n newProtector
 	cmd := &cobra.Command{
 		Use:   "passwd [flags] SOURCE",
 		Short: "Change a passphrase",
@@ -25,51 +24,45 @@ Copies of .fscrypt made before, in backups say, still open with the old
 passphrase.`,
 		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changePassphrase(cmd.OutOrStdout(), args[0], &k, replacement, &costs, consoleOf(cmd))
+			return changePassphrase(cmd.OutOrStdout(), args[0], &k, &n, consoleOf(cmd))
 		},
 	}
 	flags := cmd.Flags()
 	k.passphrase.add(flags)
 	k.addPlaces(flags)
-	flags.StringVar(&replacement.file, "new-passfile", "", "read the new passphrase from the first line of `FILE`; - is standard input")
-	costs.add(flags, "by default as before")
+	n.passphrase.addNew(flags)
+	n.costs.add(flags, "by default as before")
 	return cmd
 }
 
 // changePassphrase sets a new passphrase for the protector that the old one opens.
-// Its file is replaced in one step.
-func changePassphrase(w io.Writer, source string, k *keyFlags, replacement passphraseSource, costs *costFlags, c console) error {
+func changePassphrase(w io.Writer, source string, k *keyFlags, n *newProtector, c console) error {
 	if err := k.check(); err != nil {
 		return err
 	}
 	if err := keys.DisableCoreDumps(); err != nil {
 		return err
 	}
-	st, err := openStore(source, dirstore.Options{ReadOnly: true, Shared: true})
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	policy, err := rootPolicy(source, st)
-	if err != nil {
-		return err
-	}
-	m, err := openMetadata(source, policy.Identifier, k.elsewhere())
+	m, err := openKeyMetadata(source, k.elsewhere())
 	if err != nil {
 		return err
 	}
 	defer m.close()
+	return m.changePassphrase(w, source, k, n, c)
+}
+
+func (m *keyMetadata) changePassphrase(w io.Writer, source string, k *keyFlags, n *newProtector, c console) error {
 	p, mk, err := m.askPassphrase(source, k, c, "Old passphrase: ")
 	if err != nil {
 		return err
 	}
 	defer p.close()
 	defer mk.Close()
-	newCosts, err := costs.over(p.Costs())
+	costs, err := n.costs.over(p.Costs())
 	if err != nil {
 		return err
 	}
-	passphrase, err := replacement.readNew(c, "New passphrase: ")
+	passphrase, err := n.passphrase.readNew(c, "New passphrase: ")
 	if err != nil {
 		return err
 	}
@@ -77,13 +70,24 @@ func changePassphrase(w io.Writer, source string, k *keyFlags, replacement passp
 	if sameSecret(passphrase, p.passphrase) {
 		return failf(exitKey, "choose another one", "the new passphrase is the old one")
 	}
-	if err := p.Rewrap(p.key, passphrase, newCosts); err != nil {
-		return err
-	}
-	if err := p.dir.WriteProtector(p.Protector); err != nil {
+	if err := m.rewrap(source, p.placedProtector, p.key, passphrase, costs); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "protector %s has a new passphrase\n", p.Descriptor())
 	c.notef("copies of .fscrypt made before still open with the old passphrase")
 	return nil
+}
+
+// rewrap gives a protector of the policy a new secret. Its file is replaced in one
+// step.
+func (m *keyMetadata) rewrap(source string, p placedProtector, key, secret *keys.Secret, costs metadata.Costs) error {
+	if err := p.Rewrap(key, secret, costs); err != nil {
+		return newHashError(err)
+	}
+	return m.change(source, func() error {
+		if _, err := m.checkKnown(source, p.Descriptor()); err != nil {
+			return err // it was removed meanwhile
+		}
+		return p.dir.WriteProtector(p.Protector)
+	})
 }

@@ -51,10 +51,17 @@ func (m *keyMetadata) read(id keys.Identifier, elsewhere metadataPlace) error {
 		return err
 	}
 	m.dirs = append(m.dirs, more...)
-	if m.policy, err = m.dirs[0].Policy(id.String()); err != nil {
+	return m.readPolicy(id.String())
+}
+
+// readPolicy reads a policy and its protectors as they are now.
+func (m *keyMetadata) readPolicy(name string) error {
+	policy, err := m.dirs[0].Policy(name)
+	if err != nil {
 		return err
 	}
-	for _, descriptor := range m.policy.Protectors() {
+	m.policy, m.protectors, m.errs = policy, nil, nil
+	for _, descriptor := range policy.Protectors() {
 		p, err := m.find(descriptor)
 		if err != nil {
 			m.errs = append(m.errs, err)

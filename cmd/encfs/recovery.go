@@ -7,14 +7,42 @@ import (
 	iofs "io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"encfs/keys"
 	"encfs/keys/metadata"
 )
 
-// recoveryLetters is the length of a recovery passphrase, as the fscrypt tool makes
-// it: 20 letters of 26 have 94 bits.
-const recoveryLetters = 20
+// A recovery passphrase has as many letters as the fscrypt tool gives it: 20 of 26
+// have 94 bits. They are in groups for people to copy, with a hyphen between two,
+// which belongs to the passphrase.
+const (
+	recoveryLetters = 20
+	recoveryGroup   = 5
+)
+
+// newRecoveryPassphrase returns a random passphrase. The caller closes it.
+func newRecoveryPassphrase() (*keys.Secret, error) {
+	letters, err := randomLetters(recoveryLetters)
+	if err != nil {
+		return nil, err
+	}
+	defer letters.Close()
+	s, err := keys.NewSecret(recoveryLetters + recoveryLetters/recoveryGroup - 1)
+	if err != nil {
+		return nil, err
+	}
+	b := s.Bytes()
+	for i, letter := range letters.Bytes() {
+		if i > 0 && i%recoveryGroup == 0 {
+			b[0] = '-'
+			b = b[1:]
+		}
+		b[0] = letter
+		b = b[1:]
+	}
+	return s, nil
+}
 
 // newRecovery makes a protector with a random passphrase and writes that to the
 // recovery file, which must not exist. It returns the protector and its key.
@@ -23,16 +51,12 @@ func (s *initSecrets) newRecovery(dir string, costs func() (metadata.Costs, erro
 	if err != nil {
 		return nil, nil, err
 	}
-	name, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	passphrase, err := randomLetters(recoveryLetters)
+	passphrase, err := newRecoveryPassphrase()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer passphrase.Close()
-	p, key, err := metadata.NewPassphraseProtector("Recovery passphrase for "+name, passphrase, c)
+	p, key, err := metadata.NewPassphraseProtector(recoveryName(dir), passphrase, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,6 +65,39 @@ func (s *initSecrets) newRecovery(dir string, costs func() (metadata.Costs, erro
 		return nil, nil, err
 	}
 	return p, key, nil
+}
+
+// recoveryName returns the name of a protector with a recovery passphrase. Names are
+// UTF-8, which paths need not be.
+func recoveryName(dir string) string {
+	if name, err := filepath.Abs(dir); err == nil {
+		dir = name
+	}
+	return strings.ToValidUTF8("Recovery passphrase for "+dir, "\uFFFD")
+}
+
+// checkRecoveryFile checks that a recovery file is new and does not lie in the cipher
+// directory, with which it would be lost.
+func checkRecoveryFile(file, dir string) error {
+	folder, err := resolve(filepath.Dir(file))
+	if err != nil {
+		return fmt.Errorf("--recovery: %w", err)
+	}
+	cipherDir, err := resolve(dir)
+	if err != nil {
+		return err
+	}
+	if folder == cipherDir || strings.HasPrefix(folder, cipherDir+"/") {
+		return usagef("--recovery %s: lies in the cipher directory, with which it would be lost", file)
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return recoveryExists(file)
+	}
+	return nil
+}
+
+func recoveryExists(file string) error {
+	return failf(exitFailure, "choose a new file", "--recovery %s: %w", file, iofs.ErrExist)
 }
 
 // randomLetters returns n letters a to z, each as likely as the others.

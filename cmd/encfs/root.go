@@ -56,6 +56,8 @@ func newRootCommand() *cobra.Command {
 		newCatCommand(),
 		newExtractCommand(),
 		newPasswdCommand(),
+		newProtectorCommand(),
+		newKeyCommand(),
 		newDriversCommand(),
 		newCPUCommand(),
 		newSelftestCommand(),

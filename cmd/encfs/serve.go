@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -128,8 +129,12 @@ func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (
 	if !signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	defer signal.Stop(signals)
-	mountOptions := fs.MountOptions{AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Partition: o.Partition}
+	if o.Measure == nil { // of which one signal may come late
+		defer signal.Stop(signals)
+	}
+	mountOptions := fs.MountOptions{
+		AllowOther: o.AllowOther, Source: o.Source, Options: o.Options, Partition: o.Partition, Without: o.Without,
+	}
 	control, err := listenControl(o.MountPoint)
 	if err != nil {
 		log.Warn("no socket for encfs stats", "error", err)
@@ -206,22 +211,35 @@ func statsJSON(v *fs.Volume, distributions bool, log *slog.Logger) []byte {
 	return report
 }
 
+// measuredPatience is how long a mount that is measured is served after a signal.
+const measuredPatience = time.Second
+
 // waitForEnd returns when the mount has ended, by umount or by a signal. The first
-// signal unmounts if nobody uses the mount; the next one, or the first with atOnce,
-// takes it away and serves on until its last user is gone.
-func waitForEnd(server *fs.Server, point string, signals <-chan os.Signal, atOnce bool, log *slog.Logger) {
+// signal unmounts if nobody uses the mount; the next one takes it away and serves on
+// until its last user is gone.
+//
+// The first signal takes away a mount that is measured, and soon it is served no more.
+// Mount namespaces that were made while it was there, as containers and services have
+// them, may keep it beyond any umount, with nobody in them who knows of it.
+func waitForEnd(server *fs.Server, point string, signals <-chan os.Signal, measured bool, log *slog.Logger) {
 	ended := make(chan struct{})
 	go func() {
 		server.Wait()
 		close(ended)
 	}()
-	for again := atOnce; ; again = true {
+	for again := measured; ; again = true {
 		select {
 		case <-ended:
 			return
 		case s := <-signals:
 			err := unmount(point, again)
 			switch {
+			case measured: // by now it may have been unmounted, without an end
+				select {
+				case <-ended:
+				case <-time.After(measuredPatience):
+				}
+				return
 			case err == nil:
 			case again:
 				log.Error("cannot unmount", "signal", s, "error", err)

@@ -22,6 +22,8 @@ type statsReport struct {
 	Requests     map[string]uint64       `json:"requests"` // by opcode
 	BytesRead    uint64                  `json:"bytes_read"`
 	BytesWritten uint64                  `json:"bytes_written"`
+	FilesStored  uint64                  `json:"files_stored"` // read ahead
+	BytesStored  uint64                  `json:"bytes_stored"`
 	Work         workReport              `json:"work"`
 	Latency      map[string]latencyTimes `json:"latency_us"`
 	RSS          uint64                  `json:"rss_bytes"`
@@ -64,6 +66,7 @@ const (
 func newStatsReport(s fs.Stats, distributions bool) statsReport {
 	r := statsReport{
 		Requests: s.Requests, BytesRead: s.BytesRead, BytesWritten: s.BytesWritten,
+		FilesStored: s.FilesStored, BytesStored: s.BytesStored,
 		Work: workReport{
 			Executed: s.Queue.Executed, Stolen: s.Queue.Stolen, Inline: s.Queue.Inline,
 			ByCPU: []cpuWorkReport{},
@@ -116,8 +119,8 @@ func openFDs() int {
 // printText prints the report for people.
 func (r *statsReport) printText(w io.Writer) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "read     %s\nwritten  %s\nmemory   %s, %d open files\n",
-		formatBytes(r.BytesRead), formatBytes(r.BytesWritten), formatBytes(r.RSS), r.OpenFDs)
+	fmt.Fprintf(&b, "read     %s\nwritten  %s\nahead    %s, %d files\nmemory   %s, %d open files\n",
+		formatBytes(r.BytesRead), formatBytes(r.BytesWritten), formatBytes(r.BytesStored), r.FilesStored, formatBytes(r.RSS), r.OpenFDs)
 	fmt.Fprintf(&b, "work     %d items, %d inline, %d stolen\n", r.Work.Executed, r.Work.Inline, r.Work.Stolen)
 	for _, c := range r.Work.ByCPU {
 		fmt.Fprintf(&b, "  CPU %d  %d items, %d inline, %d stolen\n", c.CPU, c.Executed, c.Inline, c.Stolen)
@@ -172,6 +175,8 @@ func (r *statsReport) printPrometheus(w io.Writer) error {
 	}
 	one("encfs_read_bytes_total", "counter", "Plain bytes that were read.", r.BytesRead)
 	one("encfs_written_bytes_total", "counter", "Plain bytes that were written.", r.BytesWritten)
+	one("encfs_stored_files_total", "counter", "Files that were read ahead into the kernel's cache.", r.FilesStored)
+	one("encfs_stored_bytes_total", "counter", "Plain bytes of them.", r.BytesStored)
 	one("encfs_work_items_total", "counter", "Work items that were started.", r.Work.Executed)
 	one("encfs_work_items_stolen_total", "counter", "Work items run outside their affinity scope.", r.Work.Stolen)
 	one("encfs_work_items_inline_total", "counter", "Work items run by the request itself.", r.Work.Inline)

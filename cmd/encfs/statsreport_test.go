@@ -44,7 +44,7 @@ func TestStatsJSON(t *testing.T) {
 	if err := r.printJSON(&got, false); err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"requests":{"LOOKUP":1,"READ":3},"bytes_read":123456,"bytes_written":999,` +
+	const want = `{"requests":{"LOOKUP":1,"READ":3},"bytes_read":123456,"bytes_written":999,"files_stored":0,"bytes_stored":0,` +
 		`"work":{"executed":7,"stolen":2,"inline":1,"by_cpu":[{"cpu":0,"executed":4,"stolen":0,"inline":1},{"cpu":5,"executed":3,"stolen":2,"inline":0}]},` +
 		`"latency_us":{"decrypt":{"p50":0.015,"p95":0.015,"p99":0.015,"timed":1},"lower_read":{"p50":0.012,"p95":0.012,"p99":0.012,"timed":1},` +
 		`"queue_wait":{"p50":0.009,"p95":0.009,"p99":0.009,"timed":1},"read":{"p50":0.008,"p95":0.008,"p99":0.008,"timed":1}},` +
@@ -62,7 +62,7 @@ func TestStatsJSONOfNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"requests":{},"bytes_read":0,"bytes_written":0,"work":{"executed":0,"stolen":0,"inline":0,"by_cpu":[]},"latency_us":{},"rss_bytes":0,"open_fds":0}`
+	const want = `{"requests":{},"bytes_read":0,"bytes_written":0,"files_stored":0,"bytes_stored":0,"work":{"executed":0,"stolen":0,"inline":0,"by_cpu":[]},"latency_us":{},"rss_bytes":0,"open_fds":0}`
 	if string(got) != want {
 		t.Errorf("JSON:\n got %s\nwant %s", got, want)
 	}
@@ -121,7 +121,7 @@ func TestStatsPrometheus(t *testing.T) {
 		families[family]++
 	}
 	want := map[string]int{
-		"encfs_requests_total": 2, "encfs_read_bytes_total": 1, "encfs_written_bytes_total": 1,
+		"encfs_requests_total": 2, "encfs_read_bytes_total": 1, "encfs_written_bytes_total": 1, "encfs_stored_files_total": 1, "encfs_stored_bytes_total": 1,
 		"encfs_work_items_total": 1, "encfs_work_items_stolen_total": 1, "encfs_work_items_inline_total": 1,
 		"encfs_cpu_work_items_total": 2, "encfs_latency_seconds": 16, "encfs_resident_bytes": 1, "encfs_open_fds": 1,
 	}

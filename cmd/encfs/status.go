@@ -42,7 +42,7 @@ What is damaged or missing is reported, and the rest is shown.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&metadata, "metadata", "", "look for linked protectors in `PLACE` too: a .fscrypt folder, or a directory, image or device with one")
+	addMetadataFlag(cmd.Flags(), &metadata)
 	images.add(cmd.Flags())
 	return cmd
 }

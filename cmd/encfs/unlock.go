@@ -26,16 +26,25 @@ type keyFlags struct {
 
 func (k *keyFlags) add(flags *pflag.FlagSet) {
 	k.passphrase.add(flags)
-	flags.StringArrayVar(&k.keyFiles, "key-file", nil, "raw master key or raw key of a protector, in `FILE` as bytes or in hexadecimal; - is standard input; may be repeated")
+	k.addKeyFiles(flags)
 	flags.BoolVar(&k.locked, "locked", false, "open an image without keys: encrypted names are shown as the kernel shows them then")
 	k.images.add(flags)
 	k.addPlaces(flags)
 }
 
+func (k *keyFlags) addKeyFiles(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&k.keyFiles, "key-file", nil, "raw master key or raw key of a protector, in `FILE` as bytes or in hexadecimal; - is standard input; may be repeated")
+}
+
 // addPlaces adds the flags that say where keys are kept.
 func (k *keyFlags) addPlaces(flags *pflag.FlagSet) {
 	flags.StringVar(&k.protector, "protector", "", "use the protector with this `ID` only")
-	flags.StringVar(&k.metadata, "metadata", "", "look for linked protectors in `PLACE` too: a .fscrypt folder, or a directory, image or device with one")
+	addMetadataFlag(flags, &k.metadata)
+}
+
+// addMetadataFlag adds the flag that says where else protectors are.
+func addMetadataFlag(flags *pflag.FlagSet, place *string) {
+	flags.StringVar(place, "metadata", "", "look for linked protectors in `PLACE` too: a .fscrypt folder, or a directory, image or device with one")
 }
 
 // elsewhere returns where to look for protectors besides the source.
@@ -44,6 +53,11 @@ func (k *keyFlags) elsewhere() metadataPlace { return metadataPlace{k.metadata, 
 func (p *passphraseSource) add(flags *pflag.FlagSet) {
 	flags.StringVar(&p.file, "passfile", "", "read the passphrase from the first line of `FILE`; - is standard input")
 	flags.StringVar(&p.command, "extpass", "", "read the passphrase from the first line that `COMMAND` prints, run by /bin/sh -c")
+}
+
+// addNew adds the flag for a passphrase that is to be set.
+func (p *passphraseSource) addNew(flags *pflag.FlagSet) {
+	flags.StringVar(&p.file, "new-passfile", "", "read the new passphrase from the first line of `FILE`; - is standard input")
 }
 
 // addOptions adds what mount options say about keys and images.
@@ -229,4 +243,26 @@ func readKeyFile(file string, c console) (readings []*keys.Secret, err error) {
 		return nil, secretError(err)
 	}
 	return readings, nil
+}
+
+// readRawKey returns the raw key of a protector, which a key file is to have, "-" for
+// standard input. The caller closes it.
+func readRawKey(file string, c console) (*keys.Secret, error) {
+	readings, err := readKeyFile(file, c)
+	if err != nil {
+		return nil, err
+	}
+	var raw *keys.Secret
+	for _, r := range readings {
+		if raw == nil && r.Len() == rawKeySize {
+			raw = r
+			continue
+		}
+		r.Close()
+	}
+	if raw == nil {
+		return nil, failf(exitKey, "make one with: head -c 32 /dev/urandom >FILE",
+			"%s: a raw key for a protector has %d bytes", file, rawKeySize)
+	}
+	return raw, nil
 }

@@ -23,7 +23,7 @@ func (s *Store) Attr(nd store.Node) (store.Attr, error) {
 	if err != nil {
 		return store.Attr{}, fmt.Errorf("dirstore: attributes of %s: %w", n, err)
 	}
-	return attrOf(&st), nil
+	return n.attr(&st), nil
 }
 
 // stat gets the attributes of n, by a descriptor if there is one.

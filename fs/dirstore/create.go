@@ -186,8 +186,8 @@ func (s *Store) Create(dir store.Node, name []byte, mode uint32, owner store.Own
 }
 
 // Symlink implements store.Writer. The policy in context is not looked at: that
-// of the link is its directory's. A target that is too long for the lower file
-// system gives ENAMETOOLONG.
+// of the link is its directory's. A target of more than 4095 bytes gives
+// ENAMETOOLONG.
 func (s *Store) Symlink(dir store.Node, name, target []byte, owner store.Owner, context []byte) (store.Node, store.Attr, error) {
 	if len(context) != contextSize {
 		panic(fmt.Sprintf("dirstore: context of %d bytes", len(context)))
@@ -198,7 +198,11 @@ func (s *Store) Symlink(dir store.Node, name, target []byte, owner store.Owner, 
 	raw := append(append([]byte(nil), context[contextSize-nonceSize:]...), target...)
 	lowerTarget := encoding.EncodeToString(raw)
 	return s.makeClosed("symlink", dir, name, 0, owner, func(dirfd int, lower string) error {
-		return unix.Symlinkat(lowerTarget, dirfd, lower)
+		err := unix.Symlinkat(lowerTarget, dirfd, lower)
+		if err == unix.ENAMETOOLONG {
+			err = s.symlinkLong(dirfd, lower, target, context)
+		}
+		return err
 	})
 }
 
@@ -365,6 +369,7 @@ func (s *Store) link(n, dir *node, lower lowerName) (st unix.Statx_t, err error)
 	if err != nil {
 		return st, err
 	}
+	s.carryMark(dir, dirfd, &st)
 	err = retry(func() error {
 		return unix.Linkat(unix.AT_FDCWD, fdPath(fd), dirfd, lower.string, unix.AT_SYMLINK_FOLLOW)
 	})

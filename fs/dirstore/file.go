@@ -55,12 +55,13 @@ func (s *Store) openFile(n *node, write bool) (*file, error) {
 	default:
 		return nil, unix.EINVAL
 	}
-	fd, err := s.openRegular(n, write)
+	var st unix.Statx_t
+	fd, err := s.openRegular(n, write, &st)
 	if err != nil {
 		return nil, err
 	}
 	f := &file{s: s, n: n, fd: fd}
-	if err := f.load(); err != nil {
+	if err := f.loadAs(&st); err != nil {
 		unix.Close(fd)
 		return nil, err
 	}
@@ -76,8 +77,8 @@ func (s *Store) register(f *file) {
 	f.n.pins++
 }
 
-// openRegular opens the lower file of n.
-func (s *Store) openRegular(n *node, write bool) (int, error) {
+// openRegular opens the lower file of n and gets its attributes.
+func (s *Store) openRegular(n *node, write bool, st *unix.Statx_t) (int, error) {
 	flags, bits := unix.O_RDONLY, uint32(unix.S_IRUSR)
 	if write {
 		flags, bits = unix.O_RDWR, unix.S_IRUSR|unix.S_IWUSR
@@ -97,8 +98,7 @@ func (s *Store) openRegular(n *node, write bool) (int, error) {
 		if err != nil {
 			return err
 		}
-		var st unix.Statx_t
-		if err := s.identify(n, fd, &st); err != nil {
+		if err := s.identify(n, fd, st); err != nil {
 			unix.Close(fd)
 			return err
 		}
@@ -113,7 +113,14 @@ func (s *Store) openRegular(n *node, write bool) (int, error) {
 		return -1, unix.ESTALE
 	}
 	defer s.giveBack(other)
-	return s.reopen(other.fd, flags, bits)
+	if fd, err = s.reopen(other.fd, flags, bits); err != nil {
+		return -1, err
+	}
+	if err := statx(fd, "", st); err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
 
 // openDespiteMode opens a file of the process's own whose permissions forbid
@@ -181,6 +188,11 @@ func (f *file) load() error {
 	if err := statx(f.fd, "", &st); err != nil {
 		return err
 	}
+	return f.loadAs(&st)
+}
+
+// loadAs is load of a file with the given attributes.
+func (f *file) loadAs(st *unix.Statx_t) error {
 	layout, size, ok := plainSize(int64(st.Size))
 	if !ok {
 		return f.damaged(fmt.Sprintf("no file is %d bytes long", st.Size))
@@ -195,17 +207,25 @@ func (f *file) load() error {
 		case n < headerSize:
 			return f.damaged("truncated while it was opened")
 		}
-		if bad := h.check(typeFile); bad != nil {
-			return f.s.badForm(bad, f.n.String())
-		}
-		if f.s.auth == nil {
-			panic("dirstore: not unlocked")
-		}
-		if !h.verify(f.s.auth) {
-			return f.damaged(wrongTag)
+		if err := f.checkHeader(h); err != nil {
+			return err
 		}
 	}
 	f.header, f.size, f.layout = h, size, layout
+	return nil
+}
+
+// checkHeader returns an error unless a header is sound.
+func (f *file) checkHeader(h *header) error {
+	if bad := h.check(typeFile); bad != nil {
+		return f.s.badForm(bad, f.n.String())
+	}
+	if f.s.auth == nil {
+		panic("dirstore: not unlocked")
+	}
+	if !h.verify(f.s.auth) {
+		return f.damaged(wrongTag)
+	}
 	return nil
 }
 
@@ -261,7 +281,7 @@ func (f *file) Attr() (store.Attr, error) {
 	if err := f.s.modes.statx(f.fd, "", &st); err != nil {
 		return store.Attr{}, f.failed("attributes of", err)
 	}
-	return attrOf(&st), nil
+	return f.n.attr(&st), nil
 }
 
 // Reload implements store.File.
@@ -304,10 +324,16 @@ func (f *file) ReadUnits(dst []byte, first uint64, holes []bool) (int, error) {
 	if err != nil {
 		return 0, f.failed("read", err)
 	}
-	for i := 0; i*unitSize < len(dst); i++ {
-		holes[i] = allZero(dst[i*unitSize : min((i+1)*unitSize, len(dst))])
-	}
+	markHoles(dst, holes)
 	return n, nil
+}
+
+// markHoles says which data units in ct are holes. The last one may be shorter, in
+// LayoutInline.
+func markHoles(ct []byte, holes []bool) {
+	for i := 0; i*unitSize < len(ct); i++ {
+		holes[i] = allZero(ct[i*unitSize : min((i+1)*unitSize, len(ct))])
+	}
 }
 
 // allZero reports whether b, a multiple of 8 bytes, is zero. Of a unit that is

@@ -17,6 +17,7 @@ const (
 const (
 	typeFile = 1
 	typeDir  = 2
+	typeLink = 3 // see longlink.go
 )
 
 const (

@@ -35,7 +35,8 @@ func (s *Store) lookup(dir *node, lower lowerName) (store.Node, store.Attr, erro
 	if err := s.modes.statx(dirfd, lower.string, &st); err != nil {
 		return nil, store.Attr{}, fmt.Errorf("dirstore: lookup %s: %w", dir.under(lower.string), err)
 	}
-	return s.enter(dir, lower.string, &st), attrOf(&st), nil
+	n := s.enter(dir, lower.string, &st)
+	return n, n.attr(&st), nil
 }
 
 // ReadDir implements store.Store. Dirent.Ino is what the lower directory says,
@@ -59,6 +60,7 @@ func (s *Store) readDir(dir *node) ([]store.Dirent, error) {
 	dir.dir.names.RLock()
 	defer dir.dir.names.RUnlock()
 	var entries []store.Dirent
+	links := false
 	err = eachEntry(fd, func(name string, ino uint64, objectType uint32) bool {
 		e := store.Dirent{Lower: name, Ino: ino, Type: objectType}
 		switch kindOf(name, dir == s.root) {
@@ -69,6 +71,9 @@ func (s *Store) readDir(dir *node) ([]store.Dirent, error) {
 			if e.Err != nil && statx(fd, name, new(unix.Statx_t)) == unix.ENOENT {
 				return true // removed meanwhile, together with its sidecar
 			}
+		case nameLinks:
+			links = true
+			return true
 		case nameForeign:
 			s.said.warn("not an object of encfs, and not shown", dir.under(name))
 			return true
@@ -81,6 +86,9 @@ func (s *Store) readDir(dir *node) ([]store.Dirent, error) {
 		entries = append(entries, e)
 		return true
 	})
+	if links {
+		findLongLinks(fd, entries)
+	}
 	return entries, err
 }
 
@@ -173,6 +181,9 @@ func (s *Store) Readlink(nd store.Node) ([]byte, error) {
 func (s *Store) readlink(n *node) ([]byte, error) {
 	if n.mode != unix.S_IFLNK {
 		return nil, unix.EINVAL
+	}
+	if n.long {
+		return s.readLongLink(n)
 	}
 	var buf [unix.PathMax]byte
 	var size int

@@ -16,6 +16,7 @@ import (
 // so that they cannot collide with one.
 const (
 	headerName    = ".encfs-dir"
+	linksName     = ".encfs-links"
 	longPrefix    = ".encfs-long-"
 	sidecarSuffix = ".name"
 	tempPrefix    = ".encfs-tmp-"
@@ -95,6 +96,7 @@ const (
 	nameSidecar                 // the sidecar of a nameLong
 	nameHeader                  // the directory's header
 	nameTemp                    // an object that is being made or removed
+	nameLinks                   // there may be long links
 	nameMetadata
 	nameForeign // not ours
 )
@@ -105,6 +107,8 @@ func kindOf(lower string, inRoot bool) nameKind {
 		return nameObject
 	case lower == headerName:
 		return nameHeader
+	case lower == linksName:
+		return nameLinks
 	case strings.HasPrefix(lower, tempPrefix):
 		return nameTemp
 	case strings.HasPrefix(lower, longPrefix):

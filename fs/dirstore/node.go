@@ -29,6 +29,7 @@ type location struct {
 type node struct {
 	s    *Store
 	mode uint32 // type
+	long bool   // a long link
 	dir  *directory
 	inode
 
@@ -62,7 +63,7 @@ type directory struct {
 }
 
 func newNode(s *Store, st *unix.Statx_t) *node {
-	n := &node{s: s, mode: uint32(st.Mode) & unix.S_IFMT, inode: inodeOf(st), birth: birthOf(st)}
+	n := &node{s: s, mode: uint32(st.Mode) & unix.S_IFMT, long: isLongLink(st), inode: inodeOf(st), birth: birthOf(st)}
 	if n.mode == unix.S_IFDIR {
 		n.dir = &directory{fd: -1}
 	}
@@ -82,7 +83,10 @@ func birthOf(st *unix.Statx_t) unix.StatxTimestamp {
 
 // is reports whether st are the attributes of n. Store.mu is held.
 func (n *node) is(st *unix.Statx_t) bool {
-	if n.inode != inodeOf(st) || n.mode != uint32(st.Mode)&unix.S_IFMT {
+	if n.inode != inodeOf(st) {
+		return false
+	}
+	if n.mode != uint32(st.Mode)&unix.S_IFMT && !n.looksLong(st) {
 		return false
 	}
 	birth := birthOf(st)
@@ -227,7 +231,7 @@ func (s *Store) forget(n *node) {
 // unlinked records that the last link of n, which had these attributes before,
 // has been removed. Store.mu is held.
 func (s *Store) unlinked(n *node, st *unix.Statx_t) {
-	a := attrOf(st)
+	a := n.attr(st)
 	a.Nlink = 0
 	n.removed = &a
 	s.forget(n)

@@ -162,6 +162,8 @@ type removal struct {
 	fd    int   // for reading
 	st    unix.Statx_t
 
+	marked bool // it has the file linksName
+
 	// The owner's permissions have been added, and Store.modes is held.
 	permitted bool
 }
@@ -258,6 +260,8 @@ func (r *removal) checkEmpty() error {
 	err := eachEntry(r.fd, func(name string, _ uint64, _ uint32) bool {
 		switch kindOf(name, false) {
 		case nameHeader:
+		case nameLinks:
+			r.marked = true
 		case nameTemp, nameSidecar:
 			leavings = append(leavings, name)
 		case nameForeign:
@@ -310,7 +314,7 @@ func (r *removal) removeLeaving(name string) bool {
 		return false
 	}
 	switch st.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
+	case unix.S_IFREG, unix.S_IFLNK:
 		return unlinkat(r.fd, name, 0) == nil
 	case unix.S_IFDIR:
 		return r.removeTempDir(name)
@@ -379,6 +383,9 @@ func (r *removal) delete() error {
 	size, err := readSmall(r.fd, headerName, h[:])
 	if err != nil && !errors.Is(err, unix.ENOENT) {
 		return err
+	}
+	if r.marked {
+		unlinkat(r.fd, linksName, 0) // if this fails, so does what follows
 	}
 	if err := unlinkat(r.fd, headerName, 0); err != nil && err != unix.ENOENT {
 		return err

@@ -119,6 +119,9 @@ func (s *Store) rename(from, to *renameEnd, flags uint, wide bool) (err error) {
 	if err != nil {
 		return err
 	}
+	if to.dir != from.dir {
+		s.carryMark(to.dir, to.fd, &from.st)
+	}
 	last := lastFD(-1)
 	if exists {
 		last = s.openLast(replaced, to.fd, to.lower.string, &to.st)
@@ -187,6 +190,8 @@ func (s *Store) replaceDir(from, to *renameEnd) error {
 
 // exchange swaps two objects. Sidecars belong to the names, which stay.
 func (s *Store) exchange(from, to *renameEnd) error {
+	s.carryMark(to.dir, to.fd, &from.st)
+	s.carryMark(from.dir, from.fd, &to.st)
 	err := retry(func() error {
 		return unix.Renameat2(from.fd, from.lower.string, to.fd, to.lower.string, unix.RENAME_EXCHANGE)
 	})

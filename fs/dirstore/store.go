@@ -44,6 +44,7 @@ type Store struct {
 	locks   []int // descriptors that hold the locks of Lock
 
 	noXattrs    atomic.Bool // the lower file system has no user attributes
+	remote      bool        // it may be on another machine
 	zeroesFirst bool        // it zeroes the end of a block of a file that it cuts before the size is cut
 	modes       modeLock
 
@@ -62,6 +63,8 @@ var (
 	_ store.Writer      = (*Store)(nil)
 	_ store.XattrWriter = (*Store)(nil)
 	_ store.LowerNames  = (*Store)(nil)
+	_ store.Remote      = (*Store)(nil)
+	_ store.Flusher     = (*fileWriter)(nil)
 )
 
 // Open opens the cipher directory whose root is path. Before anything but
@@ -121,6 +124,7 @@ func (s *Store) open(fd int) error {
 		return err
 	}
 	s.zeroesFirst = lower.Type == unix.XFS_SUPER_MAGIC
+	s.remote = isRemote(&lower)
 	s.root = newNode(s, &st)
 	s.root.dir.fd = fd
 	s.nodes[s.root.inode] = s.root

@@ -64,7 +64,7 @@ func renameNew(fromfd int, from string, tofd int, to string) error {
 }
 
 // statx looks at name in a directory, or at the descriptor itself if name is
-// empty, and does not follow a symbolic link.
+// empty, and does not follow a symbolic link. A long link is one.
 func statx(dirfd int, name string, st *unix.Statx_t) error {
 	flags := unix.AT_SYMLINK_NOFOLLOW | unix.AT_NO_AUTOMOUNT
 	if name == "" {
@@ -72,6 +72,9 @@ func statx(dirfd int, name string, st *unix.Statx_t) error {
 	}
 	for {
 		err := unix.Statx(dirfd, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, st)
+		if err == nil {
+			showLongLink(st)
+		}
 		if err != unix.EINTR {
 			return err
 		}
@@ -214,8 +217,12 @@ func attrOf(st *unix.Statx_t) store.Attr {
 		if !ok {
 			size = 0
 		}
-		a.Size = size
+		a.Size, a.Damaged = size, !ok
 	case unix.S_IFLNK:
+		if isLongLink(st) {
+			a.Mode, a.Size = unix.S_IFLNK|0o777, a.Size-bodyOffset
+			break
+		}
 		a.Size = max(0, int64(encoding.DecodedLen(int(a.Size)))-nonceSize)
 	}
 	return a

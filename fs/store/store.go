@@ -48,6 +48,7 @@ type Attr struct {
 	Nlink            uint32
 	UID, GID         uint32
 	Rdev             uint64 // of devices, as st_rdev
+	Damaged          bool   // it is a regular file with a stored size that none has; Size is 0
 	Size             int64  // plaintext size in bytes; of a symbolic link, the length of its encrypted target
 	Blocks           int64  // allocated, in units of 512 bytes
 	Atime, Mtime     time.Time
@@ -242,6 +243,29 @@ type FileWriter interface {
 	// Sync returns when contents and size are on stable storage; with dataOnly
 	// other attributes need not be.
 	Sync(dataOnly bool) error
+}
+
+// WholeReader is a Store that reads small files in fewer steps than File does.
+type WholeReader interface {
+	// ReadWhole reads all data units of a regular file of the given plaintext size,
+	// which is positive and fits dst, as File.ReadUnits does; it returns the context
+	// and the number of bytes. If it can it leaves the time of access alone. It
+	// fails if the file has another size, and is not called while the file is open.
+	ReadWhole(node Node, dst []byte, size int64, holes []bool) (context []byte, n int, err error)
+}
+
+// Remote is a Store that may lie on another machine.
+type Remote interface {
+	// Remote reports whether it does: what is written may then fail, and be seen
+	// by others, only when the file is closed.
+	Remote() bool
+}
+
+// A Flusher is a FileWriter of a Remote store.
+type Flusher interface {
+	// Flush does what closing the file does to what has been written, and returns
+	// what it says. Reads go on meanwhile, as during Sync.
+	Flush() error
 }
 
 // Owner is who a new node belongs to. -1 leaves it to the store: the process's

@@ -20,20 +20,21 @@ import (
 // of a cipher directory.
 const FolderName = ".fscrypt"
 
+// MaxFileSize is the length in bytes that no file of a folder exceeds.
+const MaxFileSize = 16384
+
 const (
 	policiesDir   = "policies"
 	protectorsDir = "protectors"
 	linkSuffix    = ".link"
 	tempPrefix    = ".tmp"
 
-	maxFileSize = 16384 // bytes
-
 	folderMode = 0o755
 	fileMode   = 0o600
 )
 
 // A Dir is a .fscrypt folder. It is safe for concurrent use; of two who write one file
-// the last wins.
+// the last wins, unless they use [Dir.Lock].
 type Dir struct {
 	name string   // of the folder, for messages
 	fsys fs.FS    // the folder
@@ -159,7 +160,7 @@ func (d *Dir) Close() error {
 }
 
 // read returns the contents of a file of the folder. The error is a *FileError:
-// ErrMissing, or ErrDamaged for what is not a regular file of at most maxFileSize
+// ErrMissing, or ErrDamaged for what is not a regular file of at most MaxFileSize
 // bytes.
 func (d *Dir) read(dir, name string) ([]byte, error) {
 	name = dir + "/" + name
@@ -173,7 +174,22 @@ func (d *Dir) read(dir, name string) ([]byte, error) {
 	return b, nil
 }
 
-func (d *Dir) readFile(name string) ([]byte, error) {
+// errReplaced means that a file was replaced between looking at it and opening it.
+var errReplaced = damaged("it changes while it is read")
+
+// maxReads is how often a file is looked at that is replaced each time.
+const maxReads = 100
+
+func (d *Dir) readFile(name string) (b []byte, err error) {
+	for range maxReads {
+		if b, err = d.readOnce(name); !errors.Is(err, errReplaced) {
+			break
+		}
+	}
+	return b, err
+}
+
+func (d *Dir) readOnce(name string) ([]byte, error) {
 	named, err := fs.Lstat(d.fsys, name)
 	if err != nil {
 		return nil, err
@@ -197,15 +213,15 @@ func (d *Dir) readFile(name string) ([]byte, error) {
 		if info, err := f.Stat(); err != nil {
 			return nil, err
 		} else if !os.SameFile(named, info) {
-			return nil, damaged("it changes while it is read")
+			return nil, errReplaced
 		}
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	b, err := io.ReadAll(io.LimitReader(f, MaxFileSize+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(b) > maxFileSize {
-		return nil, damaged("more than %d bytes", maxFileSize)
+	if len(b) > MaxFileSize {
+		return nil, damaged("more than %d bytes", MaxFileSize)
 	}
 	return b, nil
 }
@@ -329,6 +345,23 @@ func (d *Dir) Protector(descriptor string, others ...*Dir) (*Protector, error) {
 	return nil, fmt.Errorf("metadata: %w", &LinkError{descriptor, link})
 }
 
+// ProtectorTime returns when the file of a protector in the folder was last changed.
+// The error is a [FileError] with [ErrMissing], or what the system gave.
+func (d *Dir) ProtectorTime(descriptor string) (time.Time, error) {
+	if !isDescriptor(descriptor) {
+		return time.Time{}, fmt.Errorf("metadata: %w: %q names no protector", ErrMissing, descriptor)
+	}
+	name := protectorsDir + "/" + descriptor
+	info, err := fs.Lstat(d.fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = ErrMissing
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("metadata: %w", &FileError{d.name, name, err})
+	}
+	return info.ModTime(), nil
+}
+
 // Link returns where the protector with the given descriptor is, if the folder has a
 // link to it. The error is a [FileError] with [ErrMissing], [ErrDamaged] or what
 // reading it gave.
@@ -378,11 +411,17 @@ func (d *Dir) RemoveProtector(descriptor string) error {
 	return d.remove(protectorsDir, descriptor)
 }
 
-func (d *Dir) write(dir, name string, m proto.Message) error {
+// marshal returns what a file has, which is the same each time.
+func marshal(m proto.Message) ([]byte, error) {
 	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
-	if err == nil && len(b) > maxFileSize {
-		err = fmt.Errorf("more than %d bytes", maxFileSize)
+	if err == nil && len(b) > MaxFileSize {
+		err = fmt.Errorf("more than %d bytes", MaxFileSize)
 	}
+	return b, err
+}
+
+func (d *Dir) write(dir, name string, m proto.Message) error {
+	b, err := marshal(m)
 	if err == nil {
 		err = d.replace(dir, name, b)
 	}

@@ -133,6 +133,19 @@ func parsePolicy(name string, b []byte) (*Policy, error) {
 	return &Policy{data}, nil
 }
 
+// ParsePolicy reads what the file with the given name has, which names the policy's master
+// key. The error is an [ErrDamaged].
+func ParsePolicy(name string, b []byte) (*Policy, error) {
+	p, err := parsePolicy(name, b)
+	if err != nil {
+		return nil, fmt.Errorf("metadata: policy %s: %w", name, err)
+	}
+	return p, nil
+}
+
+// Marshal returns what the policy's file has.
+func (p *Policy) Marshal() ([]byte, error) { return marshal(p.data) }
+
 // Name returns the name of the master key, which is the file's: 16 hexadecimal
 // digits in version 1, 32 in version 2.
 func (p *Policy) Name() string { return p.data.KeyDescriptor }

@@ -109,6 +109,22 @@ func parseProtector(descriptor string, b []byte) (*Protector, error) {
 	return &Protector{data}, nil
 }
 
+// ParseProtector reads what the file of the protector with the given descriptor has. The
+// error is an [ErrDamaged].
+func ParseProtector(descriptor string, b []byte) (*Protector, error) {
+	if !isDescriptor(descriptor) {
+		return nil, fmt.Errorf("metadata: protector %q: %w", descriptor, damaged("no descriptor"))
+	}
+	p, err := parseProtector(descriptor, b)
+	if err != nil {
+		return nil, fmt.Errorf("metadata: protector %s: %w", descriptor, err)
+	}
+	return p, nil
+}
+
+// Marshal returns what the protector's file has.
+func (p *Protector) Marshal() ([]byte, error) { return marshal(p.data) }
+
 // Descriptor returns the 16 hexadecimal digits that name the protector.
 func (p *Protector) Descriptor() string { return p.data.ProtectorDescriptor }
 

@@ -34,6 +34,7 @@ if [ "$1" != demo ]; then
 		fscrypt fscrypt
 		mkfs.ext4 e2fsprogs
 		mkfs.xfs xfsprogs
+		strace strace
 		debugfs e2fsprogs
 		losetup mount
 		getfattr attr

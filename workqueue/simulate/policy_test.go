@@ -120,7 +120,7 @@ func decideInWorld(t *testing.T, topology workqueue.Topology, a workqueue.Attrs,
 	decisions := make([]decision, len(arrivals))
 	items := make([]workqueue.Work, len(arrivals))
 	ended := 0
-	w.Go(func(self *Thread) {
+	w.StartThread(func(self *Thread) {
 		for i, x := range arrivals {
 			items[i].Init(func(*workqueue.Work) {
 				decisions[i] = decision{w.Now(), ended}
@@ -153,7 +153,7 @@ func TestDeterminism(t *testing.T) {
 			q := mustQueue(t, w, a)
 			jobs := 10
 			for i := range jobs {
-				w.Go(func(self *Thread) {
+				w.StartThread(func(self *Thread) {
 					var l workqueue.Loop
 					l.Init(func(from, to int) { w.current.Use(time.Duration(to-from) * 11 * us) })
 					for k := range 10 {

@@ -47,15 +47,15 @@ const (
 	wantMove                 // another CPU
 )
 
-// Go starts a thread, which has f run. Here and whenever it wakes, the kernel places it
-// on an idle CPU if there is one.
-func (w *World) Go(f func(*Thread)) { w.start(ordinary, false, f) }
+// StartThread starts a thread, which runs f. Here and whenever it wakes, the kernel
+// places it on an idle CPU if there is one.
+func (w *World) StartThread(f func(*Thread)) { w.start(ordinary, false, f) }
 
-// GoRoutine starts a goroutine, which has f run, on a thread that the kernel places. In a
-// Sleeper of the Machine it is
-// woken by the Go runtime, which leaves it to the CPU of the waker, where it runs when
-// that one sleeps, and wakes an idle CPU that may take it before.
-func (w *World) GoRoutine(f func(*Thread)) { w.start(goroutine, false, f) }
+// StartGoroutine starts a goroutine, which runs f, on a thread that the kernel places. In
+// a Sleeper of the Machine it is woken by the Go runtime, which leaves it to the CPU of
+// the waker, where it runs when that one sleeps, and wakes an idle CPU that may take it
+// before.
+func (w *World) StartGoroutine(f func(*Thread)) { w.start(goroutine, false, f) }
 
 func (w *World) start(s sort, lazy bool, f func(*Thread)) {
 	t := &Thread{world: w, sort: s, number: w.threads}

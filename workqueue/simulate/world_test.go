@@ -87,7 +87,7 @@ func TestOneCPU(t *testing.T) {
 		for i := range 20 {
 			d := time.Duration(i*i) * us
 			total += d
-			w.Go(func(t *Thread) {
+			w.StartThread(func(t *Thread) {
 				for range 10 {
 					t.Use(d / 10)
 				}
@@ -112,7 +112,7 @@ func TestSpeedUp(t *testing.T) {
 	} {
 		w := New(mustShape(t, tt.shape), Costs{Slice: us})
 		for range tt.threads {
-			w.Go(func(t *Thread) { t.Use(1000 * us) })
+			w.StartThread(func(t *Thread) { t.Use(1000 * us) })
 		}
 		w.Run()
 		if got := w.Now(); got < tt.want || got > tt.want+2*us {
@@ -126,7 +126,7 @@ func TestSibling(t *testing.T) {
 	w := New(mustShape(t, "1x2,smt=2"), Costs{Sibling: 0.5})
 	var ends []time.Duration
 	for _, d := range []time.Duration{100 * us, 300 * us} {
-		w.Go(func(t *Thread) {
+		w.StartThread(func(t *Thread) {
 			t.Use(d)
 			ends = append(ends, w.Now())
 		})
@@ -149,10 +149,10 @@ func TestFairness(t *testing.T) {
 		}
 	}
 	for range 2 {
-		w.Go(func(t *Thread) { t.Use(time.Second) })
+		w.StartThread(func(t *Thread) { t.Use(time.Second) })
 	}
 	worst := time.Duration(0)
-	w.Go(func(t *Thread) {
+	w.StartThread(func(t *Thread) {
 		for range 100 {
 			t.Pause(300 * us)
 			before := w.Now()
@@ -182,7 +182,7 @@ func TestMD1(t *testing.T) {
 		var g workqueue.Group
 		items := make([]workqueue.Work, n)
 		// Arrivals take no CPU time, and so do not disturb the server.
-		w.Go(func(t *Thread) {
+		w.StartThread(func(t *Thread) {
 			for i := range items {
 				t.Pause(time.Duration(rnd.ExpFloat64() * float64(service) / load))
 				queued := w.Now()
@@ -276,7 +276,7 @@ func testInvariants(t *testing.T, w *World, a workqueue.Attrs) {
 	for range 40 {
 		n, pause := rnd.IntN(200), time.Duration(rnd.IntN(3000))*us
 		want += 3 * n
-		w.GoRoutine(func(self *Thread) {
+		w.StartGoroutine(func(self *Thread) {
 			for range 3 {
 				self.Pause(pause)
 				queuedOn := self.CPU()

@@ -283,7 +283,7 @@ func testSymlink(t *tree) {
 	dir := t.mkdir(t.root(), name("directory"))
 	policy, err := t.w.Context(dir)
 	t.noError("Context", err)
-	for _, size := range []int{16, 17, 32, 255, 256, 1000, 3000} {
+	for _, size := range []int{16, 17, 32, 255, 256, 1000, 3000, 4095} {
 		context, target := randomBytes(contextSize), randomBytes(size)
 		n, a, err := t.w.Symlink(dir, name("symlink"), target, anyOwner, context)
 		t.noError("Symlink", err)

@@ -110,25 +110,25 @@ func TestCompare(t *testing.T) {
 		worse    float64
 		regress  bool // by more than 5 %
 	}{
-		{"rate falls", fast, slow, "xts(aes)/d/decrypt/4096 MB/s", 100 * 20.0 / 100.5, true},
-		{"rate rises", slow, fast, "xts(aes)/d/decrypt/4096 MB/s", -100 * 20.0 / 80.5, false},
-		{"nothing", fast, fast, "xts(aes)/d/decrypt/4096 MB/s", 0, false},
+		{"rate falls", fast, slow, "Cipher/driver=d/direction=decrypt/unit=4096 MB/s", 100 * 20.0 / 100.5, true},
+		{"rate rises", slow, fast, "Cipher/driver=d/direction=decrypt/unit=4096 MB/s", -100 * 20.0 / 80.5, false},
+		{"nothing", fast, fast, "Cipher/driver=d/direction=decrypt/unit=4096 MB/s", 0, false},
 		{
 			"noise",
 			`[{"driver":"d","runs_mb_per_s":[50,100,150,160]}]`, `[{"driver":"d","runs_mb_per_s":[40,90,151,155]}]`,
-			"d MB/s", 100 * 4.5 / 125, false,
+			"Cipher/driver=d MB/s", 100 * 4.5 / 125, false,
 		},
 		{
 			"noise beyond the threshold",
 			`[{"driver":"d","runs_mb_per_s":[50,100,150,160]}]`, `[{"driver":"d","runs_mb_per_s":[40,50,151,155]}]`,
-			"d MB/s", 100 * 24.5 / 125, false,
+			"Cipher/driver=d MB/s", 100 * 24.5 / 125, false,
 		},
-		{"single samples", `[{"driver":"d","mb_per_s":100}]`, `[{"driver":"d","mb_per_s":90}]`, "d MB/s", 10, true},
-		{"times", `[{"queue":"bound","jobs":2,"seconds":[1,1.1]}]`, `[{"queue":"bound","jobs":2,"seconds":[2,2.1]}]`, "jobs=2/bound s", 100 / 1.05, true},
+		{"single samples", `[{"driver":"d","mb_per_s":100}]`, `[{"driver":"d","mb_per_s":90}]`, "Cipher/driver=d MB/s", 10, true},
+		{"times", `[{"queue":"bound","jobs":2,"seconds":[1,1.1]}]`, `[{"queue":"bound","jobs":2,"seconds":[2,2.1]}]`, "Tar/jobs=2/queue=bound s", 100 / 1.05, true},
 		// What was cleared is no part of the name where it is the same in a file: so
 		// that what a feature costs can be seen.
-		{"cleared features", `[{"driver":"d","cleared":[],"mb_per_s":2}]`, `[{"driver":"d","cleared":["avx","vaes"],"mb_per_s":1}]`, "d MB/s", 50, true},
-		{"stress", `{"ops_per_s":10,"by_algorithm":{},"cleared":[]}`, `{"ops_per_s":9,"by_algorithm":{},"cleared":["osxsave"]}`, "total ops/s", 10, true},
+		{"cleared features", `[{"driver":"d","cleared":[],"mb_per_s":2}]`, `[{"driver":"d","cleared":["avx","vaes"],"mb_per_s":1}]`, "Cipher/driver=d MB/s", 50, true},
+		{"stress", `{"ops_per_s":10,"by_algorithm":{},"cleared":[]}`, `{"ops_per_s":9,"by_algorithm":{},"cleared":["osxsave"]}`, "Stress/total ops/s", 10, true},
 		{"Go's format", "goos: linux\nBenchmarkX-2 1 5 ns/op\nBenchmarkX-2 1 7 ns/op\nPASS\n", "BenchmarkX-2 1 3 ns/op\n", "X-2 ns/op", -50, false},
 		{"Go's format with a rate", "BenchmarkX 1 5 ns/op 10 MB/s\n", "BenchmarkX 1 5 ns/op 20 MB/s\n", "X MB/s", -100, false},
 	} {
@@ -183,8 +183,9 @@ func TestCompareDifferentSets(t *testing.T) {
 	}
 }
 
-// With several sets of features in a file, the names have them.
-func TestSeveralCleared(t *testing.T) {
+// Results have the same names in either form; with several sets of features in a file,
+// these are in the names.
+func TestNames(t *testing.T) {
 	cipher := []CipherResult{
 		{Algorithm: "x", Driver: "d", Direction: "decrypt", UnitBytes: 512, MBPerS: 2, Runs: []float64{2}},
 		{Algorithm: "x", Driver: "d", Direction: "decrypt", UnitBytes: 512, MBPerS: 1, Runs: []float64{1}, Cleared: []string{"avx", "vaes"}},
@@ -193,42 +194,65 @@ func TestSeveralCleared(t *testing.T) {
 		{OpsPerS: 2, ByAlgorithm: map[string]float64{"x y": 2}, Order: []string{"x y"}},
 		{OpsPerS: 1, ByAlgorithm: map[string]float64{"x y": 1}, Order: []string{"x y"}, Cleared: []string{"avx", "vaes"}},
 	}
+	tar := []TarResult{
+		{Queue: NoMount, Cipher: NoMount, Jobs: 1, Bytes: 1e6, Seconds: []float64{0.5}},
+		{Queue: "bound", Cipher: "x", Driver: "d", Jobs: 1, Bytes: 1e6, Seconds: []float64{1, 2}},
+		{Queue: "bound", Cipher: "x", Driver: "d", Jobs: 1, Bytes: 1e6, Seconds: []float64{2, 4}, Cleared: []string{"avx", "vaes"}},
+	}
+	var simulated []SimulatedResult
+	for _, r := range tar {
+		r.Simulated, r.Seconds, r.MedianS = true, r.Seconds[:1], r.Seconds[0]
+		simulated = append(simulated, SimulatedResult{TarResult: r, Topology: "1x4"})
+	}
 	for _, tt := range []struct {
 		name   string
 		result any
 		write  func(w io.Writer) error
 		want   []string
 	}{
-		{"cipher as JSON", cipher, nil, []string{"x/d/decrypt/512/without ", "x/d/decrypt/512/without avx,vaes"}},
-		{"stress as JSON", stress, nil, []string{"without /total", "without /x y", "without avx,vaes/total", "without avx,vaes/x y"}},
-		{"cipher", nil, func(w io.Writer) error { return WriteCipherBenchfmt(w, cipher) }, []string{
+		{"cipher", cipher, func(w io.Writer) error { return WriteCipherBenchfmt(w, cipher) }, []string{
 			"Cipher/driver=d/direction=decrypt/unit=512/cleared=none", "Cipher/driver=d/direction=decrypt/unit=512/cleared=avx,vaes",
 		}},
-		{"stress", nil, func(w io.Writer) error { return WriteStressBenchfmt(w, stress) }, []string{
+		{"stress", stress, func(w io.Writer) error { return WriteStressBenchfmt(w, stress) }, []string{
 			"Stress/total/cleared=none", "Stress/x_y/cleared=none", "Stress/total/cleared=avx,vaes", "Stress/x_y/cleared=avx,vaes",
+		}},
+		{"tar", tar, func(w io.Writer) error { return WriteTarBenchfmt(w, tar) }, []string{
+			"Tar/cipher=none/jobs=1/queue=none", "Tar/cipher=x/driver=d/cleared=none/jobs=1/queue=bound", "Tar/cipher=x/driver=d/cleared=avx,vaes/jobs=1/queue=bound",
+		}},
+		{"simulate", simulated, func(w io.Writer) error { return WriteSimulatedBenchfmt(w, simulated) }, []string{
+			"Simulate/topology=1x4/cipher=none/jobs=1/queue=none", "Simulate/topology=1x4/cipher=x/driver=d/cleared=none/jobs=1/queue=bound",
+			"Simulate/topology=1x4/cipher=x/driver=d/cleared=avx,vaes/jobs=1/queue=bound",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var text strings.Builder
-			if tt.write == nil {
-				tt.write = func(w io.Writer) error { return json.NewEncoder(w).Encode(tt.result) }
-			}
-			if err := tt.write(&text); err != nil {
+			var asBenchfmt, asJSON strings.Builder
+			if err := errors.Join(tt.write(&asBenchfmt), json.NewEncoder(&asJSON).Encode(tt.result)); err != nil {
 				t.Fatal(err)
 			}
-			var got []string
-			for _, s := range read(t, text.String()).order {
-				got = append(got, s.name)
+			for _, text := range []string{asBenchfmt.String(), asJSON.String()} {
+				var got []string
+				for _, s := range read(t, text).order {
+					got = append(got, s.name)
+				}
+				if !slices.Equal(got, tt.want) {
+					t.Errorf("names:\n got %q\nwant %q\nof %s", got, tt.want, text)
+				}
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("names:\n got %q\nwant %q", got, tt.want)
+			changes, onlyOld, onlyNew := Compare(read(t, asBenchfmt.String()), read(t, asJSON.String()))
+			if len(changes) != len(tt.want) || len(onlyOld) != 0 || len(onlyNew) != 0 {
+				t.Errorf("one form against the other: %+v, only old %q, only new %q", changes, onlyOld, onlyNew)
+			}
+			for _, c := range changes {
+				if c.Percent != 0 {
+					t.Errorf("one form against the other: %+v", c)
+				}
 			}
 		})
 	}
 }
 
 func TestReadMeasurementsErrors(t *testing.T) {
-	for _, text := range []string{"", "hello", "[", "{}", "[]", "[1]", `{"ops_per_s":1}`, "BenchmarkX 1 fast ns/op", "BenchmarkX 1 NaN ns/op", "BenchmarkX 1 +Inf ns/op"} {
+	for _, text := range []string{"", "hello", "[", "{}", "[]", "[1]", `{"ops_per_s":1}`, `[{"by_algorithm":1}]`, `[{"queue":"bound","seconds":[0]}]`, "BenchmarkX 1 fast ns/op", "BenchmarkX 1 NaN ns/op", "BenchmarkX 1 +Inf ns/op"} {
 		if m, err := ReadMeasurements(strings.NewReader(text)); err == nil {
 			t.Errorf("%q: got %+v", text, m)
 		}

@@ -44,15 +44,14 @@ func sizeName(n int) string {
 func WriteCipherBenchfmt(w io.Writer, results []CipherResult) error {
 	b := bufio.NewWriter(w)
 	writePreamble(b)
-	cells := map[string]bool{}
+	sets := clearedSets{}
 	for _, r := range results {
-		cells[strings.Join(r.Cleared, ",")] = true
+		r.addCleared(sets)
 	}
 	for _, r := range results {
 		for _, speed := range r.Runs {
 			ns := float64(r.UnitBytes) / (speed * 1e6) * 1e9
-			fmt.Fprintf(b, "BenchmarkCipher/driver=%s/direction=%s/unit=%d%s 1 %.1f ns/op %.2f MB/s\n",
-				r.Driver, r.Direction, r.UnitBytes, clearedPart(r.Cleared, len(cells)), ns, speed)
+			fmt.Fprintf(b, "Benchmark%s 1 %.1f ns/op %.2f MB/s\n", r.name(sets), ns, speed)
 		}
 	}
 	return b.Flush()
@@ -60,18 +59,6 @@ func WriteCipherBenchfmt(w io.Writer, results []CipherResult) error {
 
 func writePreamble(w io.Writer) {
 	fmt.Fprintf(w, "goos: %s\ngoarch: %s\npkg: encfs\n", runtime.GOOS, runtime.GOARCH)
-}
-
-// clearedPart returns the part of a benchmark's name that says which features were
-// cleared, "" if all results in a file have the same in that.
-func clearedPart(cleared []string, cells int) string {
-	switch {
-	case cells < 2:
-		return ""
-	case len(cleared) == 0:
-		return "/cleared=none"
-	}
-	return "/cleared=" + strings.Join(cleared, ",")
 }
 
 // WriteStressTable writes a result for people: operations per second in total and of
@@ -97,11 +84,14 @@ func WriteStressTable(w io.Writer, r StressResult) error {
 func WriteStressBenchfmt(w io.Writer, results []StressResult) error {
 	b := bufio.NewWriter(w)
 	writePreamble(b)
+	sets := clearedSets{}
 	for _, r := range results {
-		part := clearedPart(r.Cleared, len(results))
-		fmt.Fprintf(b, "BenchmarkStress/total%s 1 %.1f ops/s\n", part, r.OpsPerS)
-		for _, name := range r.Order {
-			fmt.Fprintf(b, "BenchmarkStress/%s%s 1 %.1f ops/s\n", strings.ReplaceAll(name, " ", "_"), part, r.ByAlgorithm[name])
+		r.addCleared(sets)
+	}
+	for _, r := range results {
+		fmt.Fprintf(b, "Benchmark%s 1 %.1f ops/s\n", r.name(stressTotal, sets), r.OpsPerS)
+		for _, algorithm := range r.Order {
+			fmt.Fprintf(b, "Benchmark%s 1 %.1f ops/s\n", r.name(algorithm, sets), r.ByAlgorithm[algorithm])
 		}
 	}
 	return b.Flush()

@@ -68,96 +68,106 @@ func ReadMeasurements(r io.Reader) (*Measurements, error) {
 	return m, nil
 }
 
-// identity are the fields of JSON results that together tell one from the others, in the
-// order in which they make its name, with what is put before their values there. Those
-// that are empty or false are left out.
-var identity = []struct{ field, label string }{
-	{"cipher", ""}, {"algorithm", ""}, {"driver", ""}, {"direction", ""}, {"unit_bytes", ""},
-	{"cpus", "cpus="}, {"completion_cpus", "completion="}, {"jobs", "jobs="}, {"queue", ""}, {"scope", ""},
-	{"cache", ""}, {"topology", ""}, {"simulated", "simulated="},
-}
-
-// readJSON reads one result, or an array of them. Which CPU features were cleared is part
-// of the names only if that differs between the results: otherwise two files with and
-// without a feature could not be compared.
+// readJSON reads one result, or an array of them, of any command.
 func (m *Measurements) readJSON(text []byte) error {
-	var results []map[string]json.RawMessage
-	if err := json.Unmarshal(text, &results); err != nil {
-		var one map[string]json.RawMessage
-		if json.Unmarshal(text, &one) != nil {
-			return fmt.Errorf("bench: %w: %w", ErrNoResults, err)
-		}
-		results = append(results, one)
+	var texts []json.RawMessage
+	if err := json.Unmarshal(text, &texts); err != nil {
+		texts = []json.RawMessage{text}
 	}
-	cells := map[string]bool{}
-	for _, fields := range results {
-		if cipher := joinJSON(fields["cipher"]); cipher != NoMount && cipher != NoCipher { // they have no use for features
-			cells[joinJSON(fields["cleared"])] = true
+	sets := clearedSets{}
+	results := make([]result, len(texts))
+	for i, text := range texts {
+		var err error
+		if results[i], err = parseResult(text); err != nil {
+			return fmt.Errorf("bench: result %d: %w", i, err)
 		}
+		results[i].addCleared(sets)
 	}
-	for i, fields := range results {
-		var parts []string
-		for _, f := range identity {
-			if text := joinJSON(fields[f.field]); text != "" && text != "false" {
-				parts = append(parts, f.label+text)
-			}
-		}
-		if len(cells) > 1 {
-			parts = append(parts, "without "+joinJSON(fields["cleared"]))
-		}
-		if err := m.addJSON(strings.Join(parts, "/"), fields); err != nil {
+	for i, r := range results {
+		if err := r.addSamples(m, sets); err != nil {
 			return fmt.Errorf("bench: result %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// joinJSON returns a string or number as it is, the elements of an array with commas
-// between them, and "" for what is not there.
-func joinJSON(text json.RawMessage) string {
-	var list []any
-	if json.Unmarshal(text, &list) == nil {
-		words := make([]string, len(list))
-		for i, v := range list {
-			words[i] = fmt.Sprint(v)
-		}
-		return strings.Join(words, ",")
-	}
-	var v any
-	if json.Unmarshal(text, &v) != nil {
-		return ""
-	}
-	return fmt.Sprint(v)
+// A result is what JSON has of a command.
+type result interface {
+	addCleared(clearedSets)
+	addSamples(*Measurements, clearedSets) error
 }
 
-// addJSON adds the values of a result.
-func (m *Measurements) addJSON(name string, fields map[string]json.RawMessage) error {
-	for _, metric := range []struct{ field, single, unit string }{
-		{"runs_mb_per_s", "mb_per_s", "MB/s"},
-		{"seconds", "median_s", "s"},
+// parseResult returns a result of the command that its fields are of.
+func parseResult(text json.RawMessage) (result, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoResults, err)
+	}
+	for _, kind := range []struct {
+		field string
+		r     result
+	}{
+		{"by_algorithm", new(StressResult)}, {"topology", new(SimulatedResult)}, {"seconds", new(TarResult)}, {"median_s", new(TarResult)},
+		{"mb_per_s", new(CipherResult)}, {"runs_mb_per_s", new(CipherResult)},
 	} {
-		var runs []float64
-		if json.Unmarshal(fields[metric.field], &runs) == nil && len(runs) > 0 {
-			m.add(name, metric.unit, runs...)
-			return nil
-		}
-		var single float64
-		if json.Unmarshal(fields[metric.single], &single) == nil {
-			m.add(name, metric.unit, single)
-			return nil
+		if fields[kind.field] != nil {
+			return kind.r, json.Unmarshal(text, kind.r)
 		}
 	}
-	var total float64
-	if json.Unmarshal(fields["ops_per_s"], &total) != nil {
-		return ErrNoResults
+	return nil, ErrNoResults
+}
+
+func (r *CipherResult) addCleared(sets clearedSets) { sets.add(r.Cleared) }
+
+func (r *CipherResult) addSamples(m *Measurements, sets clearedSets) error {
+	runs := r.Runs
+	if len(runs) == 0 {
+		runs = []float64{r.MBPerS}
 	}
-	m.add(strings.TrimPrefix(name+"/total", "/"), "ops/s", total)
-	var byAlgorithm map[string]float64
-	if err := json.Unmarshal(fields["by_algorithm"], &byAlgorithm); err != nil {
-		return err
+	m.add(r.name(sets), "MB/s", runs...)
+	return nil
+}
+
+func (r *StressResult) addCleared(sets clearedSets) { sets.add(r.Cleared) }
+
+func (r *StressResult) addSamples(m *Measurements, sets clearedSets) error {
+	m.add(r.name(stressTotal, sets), "ops/s", r.OpsPerS)
+	for _, a := range slices.Sorted(maps.Keys(r.ByAlgorithm)) {
+		m.add(r.name(a, sets), "ops/s", r.ByAlgorithm[a])
 	}
-	for _, a := range slices.Sorted(maps.Keys(byAlgorithm)) {
-		m.add(strings.TrimPrefix(name+"/"+a, "/"), "ops/s", byAlgorithm[a])
+	return nil
+}
+
+// addCleared leaves out results that have no use for CPU features.
+func (r *TarResult) addCleared(sets clearedSets) {
+	if r.decrypts() {
+		sets.add(r.Cleared)
+	}
+}
+
+func (r *TarResult) addSamples(m *Measurements, sets clearedSets) error {
+	return r.addRuns(m, r.name(sets))
+}
+
+func (r *SimulatedResult) addSamples(m *Measurements, sets clearedSets) error {
+	return r.addRuns(m, r.name(sets))
+}
+
+// addRuns adds the speeds of the runs, or their times if it is not said of how much.
+func (r *TarResult) addRuns(m *Measurements, name string) error {
+	seconds := r.Seconds
+	if len(seconds) == 0 {
+		seconds = []float64{r.MedianS}
+	}
+	for _, s := range seconds {
+		switch {
+		case s <= 0:
+			return fmt.Errorf("%g s is not a measurement", s)
+		case r.Bytes == 0:
+			m.add(name, "s", s)
+		default:
+			m.add(name, "MB/s", r.rate(s))
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -73,8 +74,9 @@ func MeasuredCell(r TarResult, files []TreeFile, shape simulate.Shape) (Simulate
 func IsBaseline(r TarResult) bool { return r.Cipher == NoMount || r.Cipher == NoCipher }
 
 // SimulateCells runs cells in the model, several at a time, and returns their results in
-// their order. They depend on nothing but the arguments.
-func SimulateCells(t ServiceTimes, cells []SimulatedCell, seed uint64) []SimulatedResult {
+// their order. They depend on nothing but the arguments. Once ctx is done it begins no
+// further cell, and there are fewer results: of the first cells.
+func SimulateCells(ctx context.Context, t ServiceTimes, cells []SimulatedCell, seed uint64) []SimulatedResult {
 	results := make([]SimulatedResult, len(cells))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -87,12 +89,14 @@ func SimulateCells(t ServiceTimes, cells []SimulatedCell, seed uint64) []Simulat
 			}
 		})
 	}
-	for i := range cells {
-		next <- i
+	begun := 0
+	for begun < len(cells) && ctx.Err() == nil {
+		next <- begun
+		begun++
 	}
 	close(next)
 	wg.Wait()
-	return results
+	return results[:begun]
 }
 
 // ModelTree returns files for a model of a machine with so many CPUs: as many copies of a

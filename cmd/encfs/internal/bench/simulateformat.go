@@ -147,18 +147,12 @@ func simulatedHeading(r SimulatedResult) string {
 func WriteSimulatedBenchfmt(w io.Writer, results []SimulatedResult) error {
 	b := bufio.NewWriter(w)
 	writePreamble(b)
+	sets := clearedSets{}
 	for _, r := range results {
-		var name strings.Builder
-		for _, part := range []struct{ key, value string }{
-			{"topology", r.Topology}, {"cipher", r.Cipher}, {"driver", r.Driver}, {"cleared", strings.Join(r.Cleared, ",")},
-			{"completion", joinNumbers(r.CompletionCPUs)}, {"jobs", strconv.Itoa(r.Jobs)}, {"queue", r.Queue},
-			{"scope", r.Scope}, {"cache", r.Cache},
-		} {
-			if part.value != "" {
-				fmt.Fprintf(&name, "/%s=%s", part.key, part.value)
-			}
-		}
-		fmt.Fprintf(b, "BenchmarkSimulate%s 1 %.0f ns/op %.2f MB/s\n", name.String(), r.MedianS*1e9, r.MBPerS())
+		r.addCleared(sets)
+	}
+	for _, r := range results {
+		fmt.Fprintf(b, "Benchmark%s 1 %.0f ns/op %.2f MB/s\n", r.name(sets), r.MedianS*1e9, r.MBPerS())
 	}
 	return b.Flush()
 }

@@ -14,27 +14,13 @@ import (
 func WriteTarBenchfmt(w io.Writer, results []TarResult) error {
 	b := bufio.NewWriter(w)
 	writePreamble(b)
+	sets := clearedSets{}
 	for _, r := range results {
-		var name strings.Builder
-		part := func(key, value string) {
-			if value != "" {
-				fmt.Fprintf(&name, "/%s=%s", key, value)
-			}
-		}
-		part("cipher", r.Cipher)
-		part("driver", r.Driver)
-		part("cleared", strings.Join(r.Cleared, ","))
-		part("cpus", joinNumbers(r.CPUs))
-		part("completion", joinNumbers(r.CompletionCPUs))
-		part("jobs", strconv.Itoa(r.Jobs))
-		part("queue", r.Queue)
-		part("scope", r.Scope)
-		if r.Simulated {
-			part("simulated", "true")
-		}
-		part("cache", r.Cache)
+		r.addCleared(sets)
+	}
+	for _, r := range results {
 		for _, s := range r.Seconds {
-			fmt.Fprintf(b, "BenchmarkTar%s 1 %.0f ns/op %.2f MB/s\n", name.String(), s*1e9, float64(r.Bytes)/1e6/s)
+			fmt.Fprintf(b, "Benchmark%s 1 %.0f ns/op %.2f MB/s\n", r.name(sets), s*1e9, r.rate(s))
 		}
 	}
 	return b.Flush()

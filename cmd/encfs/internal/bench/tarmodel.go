@@ -51,14 +51,15 @@ func (m ServiceTimes) Simulate(c TarCell, seed uint64) (time.Duration, ReadParts
 	w := simulate.New(topology, m.Machine)
 	t := &tarModel{cell: c, times: m, world: w, topology: topology, jobs: len(c.Parts),
 		unit: m.Decrypt[c.Driver], random: seeded(seed)}
-	t.queue = mustQueue(workqueue.NewOn(w.Machine(m.HandOver), c.Queue))
+	machine := w.Machine(m.HandOver)
+	t.queue = mustQueue(workqueue.NewOn(machine, c.Queue))
 	if len(c.Completion) > 0 {
-		t.completion = mustQueue(workqueue.NewOn(w.Machine(m.HandOver), workqueue.Attrs{Kind: workqueue.Bound, CPUs: c.Completion}))
+		t.completion = mustQueue(workqueue.NewOn(machine, workqueue.Attrs{Kind: workqueue.Bound, CPUs: c.Completion}))
 	}
-	t.server.init(t)
+	t.server.init(t, machine.Start)
 	for _, files := range c.Parts {
 		j := &modelTar{model: t, files: files, page: w.NewSleeper()}
-		w.Go(j.run)
+		w.StartThread(j.run)
 	}
 	w.Run()
 	t.queue.Close()

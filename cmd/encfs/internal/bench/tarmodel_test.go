@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -43,10 +44,9 @@ func TestReadAheadWindows(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &tarModel{world: simulate.New(flat(1).Topology(), simulate.Costs{})}
 			j := &modelTar{model: m}
-			m.server.model = m
 			next := window{0, firstWindow, recordPages, nil}
 			var got []int
-			m.world.Go(func(self *simulate.Thread) {
+			m.world.StartThread(func(self *simulate.Thread) {
 				j.self = self
 				for {
 					w := j.readAhead(&next, tt.pages)
@@ -55,13 +55,7 @@ func TestReadAheadWindows(t *testing.T) {
 					}
 					got = append(got, w.to-w.from)
 				}
-				m.server.stops = true
 			})
-			m.cell.Driver = ""
-			q := mustQueue(workqueue.NewOn(m.world.Machine(0), workqueue.Attrs{Kind: workqueue.Inline}))
-			m.queue = q
-			m.random = seeded(1)
-			m.topology = flat(1).Topology()
 			m.world.Run()
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("windows of %v pages, want %v", got, tt.want)
@@ -75,9 +69,10 @@ func TestReadAheadWindows(t *testing.T) {
 func TestModelDecryption(t *testing.T) {
 	const unit = 10 * time.Microsecond
 	var times ServiceTimes
+	times.Machine.Slice = 20 * time.Microsecond // so that nobody waits long to ask for more
 	times.Decrypt = map[string]time.Duration{"slow": unit}
-	files := []TreeFile{{"a", 1 << 20}, {"b", 1 << 20}, {"c", 1 << 20}, {"d", 1 << 20}}
-	const units = 4 << 20 / pageSize
+	files := []TreeFile{{"a", 4 << 20}, {"b", 4 << 20}, {"c", 4 << 20}, {"d", 4 << 20}}
+	const units = 16 << 20 / pageSize
 	for _, tt := range []struct {
 		name       string
 		kind       workqueue.Kind
@@ -103,8 +98,8 @@ func TestModelDecryption(t *testing.T) {
 			if ratio := took.Seconds() / want.Seconds(); ratio < 0.99 || ratio > 1.1 {
 				t.Errorf("took %v, want %v", took, want)
 			}
-			if n := parts.Read.Count(); n != 4*10 {
-				t.Errorf("%d READ requests, want 40", n)
+			if n := parts.Read.Count(); n != 4*34 {
+				t.Errorf("%d READ requests, want 136", n)
 			}
 		})
 	}
@@ -200,7 +195,7 @@ func TestMeasuredCell(t *testing.T) {
 	if q := c.Cell.Queue; q.Kind != workqueue.Unbound || q.Scope != workqueue.ScopeNUMA || !slices.Equal(c.Cell.Completion, []int{1}) || c.Result.Fitted || len(c.Cell.Parts) != 2 {
 		t.Errorf("%+v", c)
 	}
-	got := SimulateCells(modelTimes(5), []SimulatedCell{c}, 1)[0]
+	got := SimulateCells(t.Context(), modelTimes(5), []SimulatedCell{c}, 1)[0]
 	if !got.Simulated || got.MeasuredS != 2 || got.MedianS <= 0 || len(got.Seconds) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -211,6 +206,23 @@ func TestMeasuredCell(t *testing.T) {
 	r.CompletionCPUs, r.Queue = nil, "lifo"
 	if _, err := MeasuredCell(r, nil, flat(2)); err == nil {
 		t.Error("there is a queue lifo")
+	}
+}
+
+// What was begun is complete when nobody wants the rest any more.
+func TestSimulateCellsGivesUp(t *testing.T) {
+	cell := TarCell{
+		Shape: flat(2), Queue: workqueue.Attrs{Kind: workqueue.Bound}, Driver: "slow",
+		Parts: [][]TreeFile{{{"a", 1 << 20}}}, Mounted: true,
+	}
+	cells := slices.Repeat([]SimulatedCell{{Cell: cell}}, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	if got := SimulateCells(ctx, modelTimes(5), cells, 1); len(got) != len(cells) {
+		t.Errorf("%d results, want %d", len(got), len(cells))
+	}
+	cancel()
+	if got := SimulateCells(ctx, modelTimes(5), cells, 1); len(got) != 0 {
+		t.Errorf("%d results of what nobody wants", len(got))
 	}
 }
 

@@ -70,7 +70,10 @@ func (r *TarResult) Add(seconds float64, p ReadParts) {
 
 // MBPerS returns how many megabytes (10^6 bytes) of contents were read in a second of
 // the median.
-func (r *TarResult) MBPerS() float64 { return float64(r.Bytes) / 1e6 / r.MedianS }
+func (r *TarResult) MBPerS() float64 { return r.rate(r.MedianS) }
+
+// rate returns MB/s of a run that took so many seconds.
+func (r *TarResult) rate(seconds float64) float64 { return float64(r.Bytes) / 1e6 / seconds }
 
 // A ReadTime is the mean time, in microseconds, of the parts of a READ request.
 type ReadTime struct {

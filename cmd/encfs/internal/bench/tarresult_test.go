@@ -105,27 +105,15 @@ func TestCompareTarResults(t *testing.T) {
 	if err := WriteTarBenchfmt(&asBenchfmt, results); err != nil {
 		t.Fatal(err)
 	}
-	for _, tt := range []struct {
-		name, text string
-		want       []string
-	}{
-		{"json", asJSON.String(), []string{
-			"none/cpus=0,1/jobs=1/none/warm s",
-			"aes-256-xts/xts-aes-generic/cpus=0,1/completion=0/jobs=1/bound/cold s",
-			"aes-256-xts/xts-aes-generic/cpus=0,1/completion=0/jobs=1/unbound/cache/cold s",
-			"aes-256-xts/xts-aes-generic/cpus=0,1/completion=0/jobs=1/unbound/cpu/cold s",
-			"aes-256-xts/xts-aes-generic/cpus=0,1/completion=0/jobs=2/unbound/cache/cold s",
-			"aes-256-xts/xts-aes-generic/cpus=0,1/completion=0/jobs=1/bound/cold/simulated=true s",
-		}},
-		{"benchfmt", asBenchfmt.String(), []string{
-			"Tar/cipher=none/cpus=0,1/jobs=1/queue=none/cache=warm MB/s",
-			"Tar/cipher=aes-256-xts/driver=xts-aes-generic/cleared=aes/cpus=0,1/completion=0/jobs=1/queue=bound/cache=cold MB/s",
-			"Tar/cipher=aes-256-xts/driver=xts-aes-generic/cleared=aes/cpus=0,1/completion=0/jobs=1/queue=unbound/scope=cache/cache=cold MB/s",
-			"Tar/cipher=aes-256-xts/driver=xts-aes-generic/cleared=aes/cpus=0,1/completion=0/jobs=1/queue=unbound/scope=cpu/cache=cold MB/s",
-			"Tar/cipher=aes-256-xts/driver=xts-aes-generic/cleared=aes/cpus=0,1/completion=0/jobs=2/queue=unbound/scope=cache/cache=cold MB/s",
-			"Tar/cipher=aes-256-xts/driver=xts-aes-generic/cleared=aes/cpus=0,1/completion=0/jobs=1/queue=bound/simulated=true/cache=cold MB/s",
-		}},
-	} {
+	want := []string{
+		"Tar/cipher=none/cpus=0,1/jobs=1/queue=none/cache=warm MB/s",
+		"Tar/cipher=aes-256-xts/driver=xts-aes-generic/cpus=0,1/completion=0/jobs=1/queue=bound/cache=cold MB/s",
+		"Tar/cipher=aes-256-xts/driver=xts-aes-generic/cpus=0,1/completion=0/jobs=1/queue=unbound/scope=cache/cache=cold MB/s",
+		"Tar/cipher=aes-256-xts/driver=xts-aes-generic/cpus=0,1/completion=0/jobs=1/queue=unbound/scope=cpu/cache=cold MB/s",
+		"Tar/cipher=aes-256-xts/driver=xts-aes-generic/cpus=0,1/completion=0/jobs=2/queue=unbound/scope=cache/cache=cold MB/s",
+		"Tar/cipher=aes-256-xts/driver=xts-aes-generic/cpus=0,1/completion=0/jobs=1/queue=bound/simulated=true/cache=cold MB/s",
+	}
+	for _, tt := range []struct{ name, text string }{{"json", asJSON.String()}, {"benchfmt", asBenchfmt.String()}} {
 		m, err := ReadMeasurements(strings.NewReader(tt.text))
 		if err != nil {
 			t.Fatal(err)
@@ -138,8 +126,8 @@ func TestCompareTarResults(t *testing.T) {
 				t.Errorf("%s: %s has %d samples, want %d", tt.name, c.Name, n, len(results[i].Seconds))
 			}
 		}
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, strings.Join(got, "\n"), strings.Join(tt.want, "\n"))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", tt.name, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
 }

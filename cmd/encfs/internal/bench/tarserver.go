@@ -9,14 +9,18 @@ import (
 	"encfs/workqueue/simulate"
 )
 
-// A fuseServer is the process behind a mount in the model: threads that take requests, of
-// which there are as many as requests at a time, as go-fuse starts another reader when
-// the last one has something to do.
+// A fuseServer is the process behind a mount in the model. As in go-fuse, a thread that has
+// taken a request starts another one if nobody else reads, and serves it; then it
+// takes the next, or waits for one unless maxReaders do.
 type fuseServer struct {
-	model *tarModel
-	idle  []*fuseThread // the one that waits longest first
-	ended time.Duration // when the last job was
-	stops bool
+	model      *tarModel
+	start      func(func()) // starts a goroutine
+	maxReaders int
+	pending    []*fuseRequest // that nobody has taken
+	idle       []*fuseThread  // the one that waits longest first
+	awake      int            // threads that look for a request or were woken to
+	ended      time.Duration  // when the last job was
+	stops      bool
 }
 
 // A fuseRequest is a request of a job: a READ of data units, or another that is work for
@@ -42,21 +46,30 @@ type fuseThread struct {
 	done    bool          // it is decrypted already
 }
 
-func (s *fuseServer) init(m *tarModel) { s.model = m }
+func (s *fuseServer) init(m *tarModel, start func(func())) {
+	s.model, s.start = m, start
+	s.maxReaders = min(max(2, len(m.topology)), 16)
+	s.awake = 1
+	t := s.newThread()
+	m.world.StartGoroutine(t.run)
+}
 
-// take gives a request to a thread.
+func (s *fuseServer) newThread() *fuseThread {
+	t := &fuseThread{server: s, device: s.model.world.NewSleeper()}
+	t.loop.Init(t.decrypt)
+	t.arrival.Init(t.arrive)
+	return t
+}
+
+// take is given a request, and wakes a thread that waits for one.
 func (s *fuseServer) take(r *fuseRequest) {
+	s.pending = append(s.pending, r)
 	if len(s.idle) > 0 {
 		t := s.idle[0]
 		s.idle = s.idle[1:]
-		t.request = r
+		s.awake++
 		t.device.Wake()
-		return
 	}
-	t := &fuseThread{server: s, device: s.model.world.NewSleeper(), request: r}
-	t.loop.Init(t.decrypt)
-	t.arrival.Init(t.arrive)
-	s.model.world.GoRoutine(t.run)
 }
 
 // stop ends the threads, now or when they have answered.
@@ -67,17 +80,33 @@ func (s *fuseServer) stop() {
 	}
 }
 
+// run is what a thread of the server does. It counts as awake when it starts.
 func (t *fuseThread) run(self *simulate.Thread) {
 	t.self = self
 	s := t.server
-	for t.request != nil {
-		t.serve(t.request)
-		t.request = nil
-		if s.stops {
+	for {
+		if len(s.pending) > 0 {
+			t.request = s.pending[0]
+			s.pending = s.pending[1:]
+			s.awake--
+			if s.awake+len(s.idle) == 0 {
+				s.awake++
+				another := s.newThread()
+				s.start(func() { another.run(s.model.world.Current()) })
+			}
+			t.serve(t.request)
+			s.awake++
+			continue
+		}
+		s.awake--
+		if s.stops || len(s.idle) >= s.maxReaders {
 			return
 		}
 		s.idle = append(s.idle, t)
 		t.device.Sleep(nil)
+		if s.stops {
+			return
+		}
 	}
 }
 

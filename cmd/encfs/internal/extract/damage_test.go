@@ -70,6 +70,10 @@ func TestDamagedFiles(t *testing.T) {
 			if err != nil || !bytes.Equal(got, want) {
 				t.Errorf("salvage: other contents, %v", err)
 			}
+			again, err := Extract(context.Background(), v, []string{"/"}, dest, Options{Resume: true, Salvage: true})
+			if err != nil || again.Kept != 1 || again.Files != 1 || again.Incomplete != 1 {
+				t.Errorf("salvage, resumed: got error %v, account %+v", err, again)
+			}
 			var lost []string
 			for _, line := range told {
 				var from, to int64

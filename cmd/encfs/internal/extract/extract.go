@@ -41,7 +41,7 @@ type Options struct {
 // is one that kept all from being copied, or ended it: a *SourceError, a
 // *DestinationError, or the cause of ctx. The account is of what was done in any
 // case. Nothing unfinished is left except directories without their metadata, for a
-// run with Options.Resume to finish.
+// run with Options.Resume to finish. Without an error all is on stable storage.
 func Extract(ctx context.Context, v *fs.Volume, paths []string, dest string, o Options) (Account, error) {
 	if len(paths) == 0 {
 		panic("extract: no paths")
@@ -166,9 +166,16 @@ func (r *run) extract(paths []string, dest string) error {
 	r.open.Wait()
 	close(r.help)
 	r.pool.Wait()
+	defer r.staging.close()
 	r.staging.remove()
 	r.leave(top)
-	return context.Cause(r.ctx)
+	if err := context.Cause(r.ctx); err != nil {
+		return err
+	}
+	if err := r.staging.sync(); err != nil {
+		return &DestinationError{dest, err}
+	}
+	return nil
 }
 
 // find looks the paths up. It returns those that it has found with an error too.

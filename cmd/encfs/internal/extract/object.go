@@ -3,6 +3,7 @@ package extract
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -64,6 +65,10 @@ func (r *run) make(w *worker, d *directory, name string, s source, i *fs.Inode, 
 	temp := r.staging.newName()
 	made, lacks, err := r.create(w, temp, i, a)
 	if err == nil {
+		if len(lacks) > 0 {
+			// So that a run which goes on with this one does not take it for complete.
+			a.Mtime = a.Mtime.Add(time.Nanosecond)
+		}
 		lacks = append(lacks, r.apply(made, i, a)...)
 		if made.fd >= 0 {
 			if e := unix.Close(made.fd); e != nil && e != unix.EINTR {

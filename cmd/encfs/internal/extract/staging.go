@@ -92,8 +92,18 @@ func (s *staging) empty() error {
 func (s *staging) remove() {
 	s.empty()
 	unix.Unlinkat(s.at, s.name, unix.AT_REMOVEDIR)
-	unix.Close(s.fd)
 }
+
+// sync has the file system that the folder is on, or was, write everything to
+// stable storage.
+func (s *staging) sync() error {
+	if err := retry(func() error { return unix.Syncfs(s.fd) }); err != nil {
+		return &CopyError{"sync", err}
+	}
+	return nil
+}
+
+func (s *staging) close() { unix.Close(s.fd) }
 
 // readNames returns the names in a directory, whatever was read of it before.
 func readNames(fd int) ([]string, error) {
