@@ -19,8 +19,9 @@ func newKeyBackupCommand() *cobra.Command {
 		Use:   "backup [flags] CIPHERDIR FILE",
 		Short: "Write what a cipher directory is opened with to a file",
 		Long: `Write the policy, the protectors and the header of the root of a cipher directory to
-one FILE, with which "encfs key restore" repairs it. Needs no key. An older backup is
-replaced in one step, and nothing else is. A FILE of - is standard output.
+one FILE, with which "encfs key restore" repairs it. Needs no key. An older backup of
+the same directory is replaced in one step, and nothing else is. A FILE of - is
+standard output.
 
 The file has no secret that the directory itself has not, but also what passphrases
 that are changed or removed later open. It is a tar archive.`,
@@ -58,11 +59,11 @@ func backUpKeys(w io.Writer, source, file string, elsewhere metadataPlace) error
 		return usagef("FILE %s: lies in the cipher directory, with which it would be lost", file)
 	}
 	f, err := prepareFile(file, func(r io.Reader) bool {
-		_, err := readKeyBundle(r)
-		return err == nil
+		older, err := readKeyBundle(r)
+		return err == nil && older.policy.Name() == b.policy.Name()
 	})
 	if errors.Is(err, errNotReplaceable) {
-		return failf(exitFailure, "choose a new file, or an older backup", "%s %w", file, err)
+		return failf(exitFailure, "choose a new file, or an older backup of the same directory", "%s %w", file, err)
 	}
 	if err != nil {
 		return pathError(file, err)

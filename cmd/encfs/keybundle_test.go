@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // bundleOf returns the bundle of a directory, and its file.
@@ -46,16 +48,14 @@ func TestKeyBundleDamage(t *testing.T) {
 	}
 	refused := 0
 	for i := range file {
-		for _, mask := range []byte{1, 0x80} {
-			damaged := bytes.Clone(file)
-			damaged[i] ^= mask
-			err, ok := same(damaged)
-			if !ok {
-				t.Fatalf("byte %d changed by %#x: error %v", i, mask, err)
-			}
-			if err != nil {
-				refused++
-			}
+		damaged := bytes.Clone(file)
+		damaged[i] ^= 1 << (i % 8)
+		err, ok := same(damaged)
+		if !ok {
+			t.Fatalf("byte %d changed: error %v", i, err)
+		}
+		if err != nil {
+			refused++
 		}
 	}
 	if refused == 0 {
@@ -114,6 +114,64 @@ func TestKeyRestoreKilled(t *testing.T) {
 			again, err := newKeyBundle(d.path, metadataPlace{})
 			if err != nil || !bytes.Equal(bundleFile(t, again), bundleFile(t, b)) {
 				t.Errorf("it is another one, %v", err)
+			}
+		})
+	}
+}
+
+// A header is replaced if it, or the copy of it, tells that it was the bundle's, or if
+// there is nothing to be lost.
+func TestKeyRestoreHeader(t *testing.T) {
+	d := newProtectorDir(t)
+	b, _ := bundleOf(t, d)
+	changed := func(at int) []byte {
+		h := bytes.Clone(b.header)
+		h[at] ^= 1
+		return h
+	}
+	const version, nonce, tag = 8, 16 + 24, 64 // offsets in a header
+	for _, tt := range []struct {
+		name         string
+		file, copied []byte // nil for none
+		force        bool
+		needs        bool
+		err          string
+	}{
+		{"both sound", b.header, b.header, false, false, ""},
+		{"no copy", b.header, nil, false, true, ""},
+		{"no file", nil, b.header, false, true, ""},
+		{"neither", nil, nil, false, true, ""},
+		{"damaged tag", changed(tag), nil, false, true, ""},
+		{"damaged tag of the copy", b.header, changed(tag), false, true, ""},
+		{"damaged file", b.header[:100], nil, false, true, ""},
+		{"other nonce, sound copy", changed(nonce), b.header, false, true, ""},
+		{"other nonce", changed(nonce), nil, false, false, "has another header than the backup"},
+		{"other nonce in both", changed(nonce), changed(nonce), false, false, "has another header than the backup"},
+		{"other nonce in the copy", nil, changed(nonce), false, false, "has another header than the backup"},
+		{"other nonce, by force", changed(nonce), changed(nonce), true, true, ""},
+		{"newer version", changed(version), nil, false, false, "format version"},
+		{"newer version, by force", changed(version), nil, true, true, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			const attribute = "user.encfs.dir"
+			name := filepath.Join(d.path, headerName)
+			err := unix.Setxattr(d.path, attribute, tt.copied, 0)
+			if errors.Is(err, unix.ENOTSUP) {
+				t.Skip("no extended attributes here")
+			}
+			if tt.copied == nil {
+				err = errors.Join(err, unix.Removexattr(d.path, attribute))
+			}
+			if err = errors.Join(err, os.RemoveAll(name)); tt.file != nil {
+				err = errors.Join(err, os.WriteFile(name, tt.file, 0o600))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			needs, err := b.checkRoot(d.path, tt.force)
+			checkError(t, err, tt.err)
+			if needs != tt.needs {
+				t.Errorf("needs a header: %v, want %v", needs, tt.needs)
 			}
 		})
 	}

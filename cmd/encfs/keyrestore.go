@@ -103,21 +103,23 @@ func openKeyBundle(file string, c console) (*keyBundle, error) {
 }
 
 // checkRoot checks that a directory is the one of the bundle, or may become it, and reports
-// whether its header or the copy of that is missing or damaged. A sound one that is
-// different is an error without force, unless its copy is the bundle's.
+// whether its header or the copy of that is missing or damaged. A header with another
+// context, policy and nonce, is an error without force, unless its copy is the bundle's.
 func (b *keyBundle) checkRoot(dir string, force bool) (needsHeader bool, err error) {
 	file, copied, err := dirstore.RootHeaders(dir)
 	if err != nil {
 		return false, err
 	}
-	known := bytes.Equal(file, b.header) || bytes.Equal(copied, b.header)
 	needsHeader = !bytes.Equal(file, b.header) || !bytes.Equal(copied, b.header)
-	if known || force {
+	if force || sameContext(file, b.header) || sameContext(copied, b.header) {
 		return needsHeader, nil
 	}
 	for _, present := range [][]byte{file, copied} {
 		other := keyBundle{header: present}
 		policy, err := other.rootPolicy()
+		if _, ok := errors.AsType[*dirstore.UnsupportedError](err); ok {
+			return false, pathError(dir, err)
+		}
 		if err != nil { // missing or damaged
 			continue
 		}
@@ -137,6 +139,17 @@ func (b *keyBundle) checkRoot(dir string, force bool) (needsHeader bool, err err
 		}
 	}
 	return true, nil
+}
+
+// sameContext reports whether two headers, of which the second is sound, have the same
+// context. Then the first may still have a damaged tag.
+func sameContext(header, sound []byte) bool {
+	a, err := dirstore.ParseHeader(header)
+	if err != nil {
+		return false
+	}
+	b, err := dirstore.ParseHeader(sound)
+	return err == nil && bytes.Equal(a, b)
 }
 
 // metadataToRestore opens the .fscrypt folder of a directory, and makes what is missing of

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,6 +75,57 @@ func (d protectorDir) opens(passphrase string) bool {
 		d.t.Errorf("ls: exit code %d: %s", code, errs)
 	}
 	return code == exitDone
+}
+
+// On a terminal the old passphrase is asked for once and the new one twice.
+func TestProtectorTerminal(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		args    func(d protectorDir, id string) []string
+		answers []string
+		prompts string
+		code    int
+	}{
+		{"add", addOnTerminal, []string{"first", "third", "third"}, "Passphrase: \r\nNew passphrase: \r\nAgain: \r\n", exitDone},
+		{"add, differing", addOnTerminal, []string{"first", "third", "fourth"}, "Passphrase: \r\nNew passphrase: \r\nAgain: \r\n", exitKey},
+		{"add, wrong", addOnTerminal, []string{"wrong"}, "Passphrase: \r\n", exitKey},
+		{"change", changeOnTerminal, []string{"second", "third", "third"}, "Old passphrase: \r\nNew passphrase: \r\nAgain: \r\n", exitDone},
+		{"change, of another", changeOnTerminal, []string{"first"}, "Old passphrase: \r\n", exitKey},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := newProtectorDir(t)
+			id := d.add("second")
+			outside, inside := openTerminal(t)
+			shown := answerPrompts(outside, tt.answers...)
+			cmd := newRootCommand()
+			cmd.SetArgs(tt.args(d, id))
+			cmd.SetIn(inside)
+			cmd.SetOut(io.Discard)
+			cmd.SetErr(inside)
+			err := cmd.Execute()
+			if code := report(io.Discard, err); code != tt.code {
+				t.Errorf("exit code %d, want %d: %v", code, tt.code, err)
+			}
+			inside.Close()
+			if got := <-shown; !strings.HasPrefix(got, tt.prompts) {
+				t.Errorf("shown:\n got %q\nwant %q", got, tt.prompts)
+			}
+			if got, want := d.opens("third"), tt.code == exitDone; got != want {
+				t.Errorf("the new passphrase opens: %v, want %v", got, want)
+			}
+			if !d.opens("first") {
+				t.Error("the first passphrase is lost")
+			}
+		})
+	}
+}
+
+func addOnTerminal(d protectorDir, _ string) []string {
+	return append([]string{"protector", "add", d.path}, fastCosts...)
+}
+
+func changeOnTerminal(d protectorDir, id string) []string {
+	return []string{"protector", "change", d.path, id}
 }
 
 // Of several who add protectors at the same time none loses another's.

@@ -105,6 +105,9 @@ func addProtector(w io.Writer, source string, k *keyFlags, n *newProtector, c co
 		if err := m.add(p, key, mk, deliver, n.withdraw); err != nil {
 			return err
 		}
+		if n.recovery == "-" {
+			c.notef("the first line is the recovery passphrase, hyphens included; it is not shown again")
+		}
 		_, err = fmt.Fprintf(w, "protector %s opens %s\n", p.Descriptor(), printable(source))
 		return err
 	})

@@ -21,8 +21,8 @@ func newProtectorRemoveCommand() *cobra.Command {
 opens it. Needs no key, and says what still opens it. The last one that does is
 removed with --force only: without a protector nobody can open the files.
 
-Copies of .fscrypt made before, in backups say, still open with what was removed. Who
-may have both has the files that are in it, and those that will be: their key stays.`,
+Copies of .fscrypt made before, in backups say, still open with what was removed. The
+master key stays, so whoever has both can read what is written later, too.`,
 		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return removeProtector(cmd.OutOrStdout(), args[0], args[1], force, elsewhere, consoleOf(cmd))
