@@ -83,6 +83,9 @@ func NewOn(m Machine, a Attrs) (*Queue, error) {
 	return q, nil
 }
 
+// Attrs returns the attributes that the queue was made with.
+func (q *Queue) Attrs() Attrs { return q.attrs }
+
 // Queue hands an item over to the pool that the kind of the queue and the
 // current CPU decide, and returns. It allocates nothing, except when a worker
 // starts. The item must not be queued or running, and the queue not be closed.

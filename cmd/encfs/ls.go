@@ -135,7 +135,7 @@ func (l *lister) start(dir string) error {
 // directory lists the contents of a directory and, if asked, what is below. It
 // goes on after errors, which it returns together.
 func (l *lister) directory(dir string, i *fs.Inode) error {
-	entries, err := l.v.ReadDir(i)
+	entries, bad, err := l.v.ReadDirAll(i)
 	if err != nil {
 		return plainError(dir, err)
 	}
@@ -151,6 +151,9 @@ func (l *lister) directory(dir string, i *fs.Inode) error {
 	var lines []listing
 	var below []fs.DirEntry
 	var errs []error
+	for _, err := range bad {
+		errs = append(errs, plainError(dir, err))
+	}
 	for _, e := range entries {
 		line := listing{name: e.Name, attr: fs.Attr{Mode: e.Type}}
 		if l.o.long || e.Type == 0 {

@@ -95,7 +95,7 @@ func TestScripts(t *testing.T) {
 func writeCircle(t *testing.T, dir string) {
 	img := ext4test.Get("geom-old").Image(t)
 	// struct ext4_dir_entry_2: inode, length, and the name with its length and type.
-	plain, sub := regexp.MustCompile("(?s)(....)..\\x05\\x02plain"), regexp.MustCompile("(?s)(....)..\\x03\\x02sub")
+	plain, sub := regexp.MustCompile(`(?s)(....)..\x05\x02plain`), regexp.MustCompile(`(?s)(....)..\x03\x02sub`)
 	from, to := plain.FindSubmatch(img), sub.FindAllSubmatchIndex(img, -1)
 	if from == nil || to == nil {
 		t.Fatal("no entries to change")

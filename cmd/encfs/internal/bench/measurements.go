@@ -140,7 +140,7 @@ func (r *StressResult) addSamples(m *Measurements, sets clearedSets) error {
 
 // addCleared leaves out results that have no use for CPU features.
 func (r *TarResult) addCleared(sets clearedSets) {
-	if r.decrypts() {
+	if !IsBaseline(*r) {
 		sets.add(r.Cleared)
 	}
 }

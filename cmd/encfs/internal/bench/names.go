@@ -73,11 +73,9 @@ func (r *SimulatedResult) name(sets clearedSets) string {
 		namePart{"queue", r.Queue}, namePart{"scope", r.Scope}, namePart{"cache", r.Cache})
 }
 
-// decrypts reports whether a result has a use for CPU features.
-func (r *TarResult) decrypts() bool { return r.Cipher != NoMount && r.Cipher != NoCipher }
-
+// clearedPart leaves it out of results that have no use for CPU features.
 func (r *TarResult) clearedPart(sets clearedSets) namePart {
-	if !r.decrypts() {
+	if IsBaseline(*r) {
 		return namePart{}
 	}
 	return sets.part(r.Cleared)

@@ -70,9 +70,6 @@ func MeasuredCell(r TarResult, files []TreeFile, shape simulate.Shape) (Simulate
 	return c, err
 }
 
-// IsBaseline reports whether a cell is one to fit service times to: it decrypts nothing.
-func IsBaseline(r TarResult) bool { return r.Cipher == NoMount || r.Cipher == NoCipher }
-
 // SimulateCells runs cells in the model, several at a time, and returns their results in
 // their order. They depend on nothing but the arguments. Once ctx is done it begins no
 // further cell, and there are fewer results: of the first cells.

@@ -122,17 +122,9 @@ func groupSimulated(results []SimulatedResult) [][]SimulatedResult {
 
 func simulatedHeading(r SimulatedResult) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d CPUs (%s): ", len(r.CPUs), r.Topology)
-	switch r.Cipher {
-	case NoMount:
-		b.WriteString("the lower tree, without a mount")
-	case NoCipher:
-		b.WriteString("a mount without encryption")
-	default:
-		fmt.Fprintf(&b, "%s by %s", r.Cipher, r.Driver)
-		if len(r.Cleared) > 0 {
-			fmt.Fprintf(&b, ", without %s", strings.Join(r.Cleared, ","))
-		}
+	fmt.Fprintf(&b, "%d CPUs (%s): %s", len(r.CPUs), r.Topology, tarSubject(r.TarResult))
+	if len(r.Cleared) > 0 && !IsBaseline(r.TarResult) {
+		fmt.Fprintf(&b, ", without %s", strings.Join(r.Cleared, ","))
 	}
 	if len(r.CompletionCPUs) > 0 {
 		fmt.Fprintf(&b, "; ciphertext on CPU %s", joinNumbers(r.CompletionCPUs))

@@ -61,17 +61,21 @@ func WriteTarTable(w io.Writer, results []TarResult) error {
 	return b.Flush()
 }
 
+// tarSubject says what was read.
+func tarSubject(r TarResult) string {
+	switch r.Cipher {
+	case NoMount:
+		return "the lower tree, without a mount"
+	case NoCipher:
+		return "a mount without encryption"
+	}
+	return r.Cipher + " by " + r.Driver
+}
+
 // tarHeading says what the results of a table have in common.
 func tarHeading(r TarResult) string {
 	var b strings.Builder
-	switch r.Cipher {
-	case NoMount:
-		b.WriteString("the lower tree, without a mount")
-	case NoCipher:
-		b.WriteString("a mount without encryption")
-	default:
-		fmt.Fprintf(&b, "%s by %s", r.Cipher, r.Driver)
-	}
+	b.WriteString(tarSubject(r))
 	if len(r.Cleared) > 0 {
 		fmt.Fprintf(&b, ", without %s", strings.Join(r.Cleared, ","))
 	}

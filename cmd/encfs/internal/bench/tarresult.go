@@ -35,6 +35,10 @@ type TarResult struct {
 	parts ReadParts // of all runs that were added
 }
 
+// IsBaseline reports whether a result is one to see others beside, and to fit service
+// times to: it decrypts nothing.
+func IsBaseline(r TarResult) bool { return r.Cipher == NoMount || r.Cipher == NoCipher }
+
 // ReadParts are the distributions of what READ requests took and of the parts of
 // that, as far as they were timed.
 type ReadParts struct {

@@ -157,7 +157,7 @@ func TestPageOfOddities(t *testing.T) {
 			r.Time = bench.ReadTime{LowerRead: nan, QueueWait: inf, Decrypt: -1, Reply: 2}
 		})},
 		{"no parts", edit(func(r *bench.TarResult) { r.Time = bench.ReadTime{} })},
-		{"references alone", edit(func(r *bench.TarResult) { r.Cipher, r.Queue = noCipher, noQueue })},
+		{"references alone", edit(func(r *bench.TarResult) { r.Cipher, r.Queue = bench.NoMount, bench.NoMount })},
 		{"unknown queue", edit(func(r *bench.TarResult) { r.Queue = "fair" })},
 		{"no jobs", edit(func(r *bench.TarResult) { r.Jobs = 0 })},
 		{"no CPUs", edit(func(r *bench.TarResult) { r.CPUs = nil })},

@@ -36,10 +36,10 @@ func samplePage() Page {
 			}
 		}
 	}
-	for _, cipher := range []string{noCipher, nullCipher} {
+	for _, cipher := range []string{bench.NoMount, bench.NoCipher} {
 		for _, jobs := range []int{1, 2, 4} {
 			r := sampleCell("inline", 0.02, jobs)
-			r.Cipher, r.Queue, r.Scope = cipher, noQueue, ""
+			r.Cipher, r.Queue, r.Scope = cipher, bench.NoMount, ""
 			p.Tar = append(p.Tar, r)
 		}
 	}

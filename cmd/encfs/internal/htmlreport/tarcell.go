@@ -10,15 +10,6 @@ import (
 	"encfs/cmd/encfs/internal/bench"
 )
 
-// Ciphers of results that decrypt nothing.
-const (
-	noCipher   = "none" // the lower tree
-	nullCipher = "null" // a mount that passes through
-)
-
-// noQueue is the queue of what has none.
-const noQueue = "none"
-
 // A tarGroup is cells that differ in queue and number of jobs alone, and in whether they
 // are simulated.
 type tarGroup struct {
@@ -46,7 +37,7 @@ func groupTar(results []bench.TarResult) []tarGroup {
 	var groups []tarGroup
 	index := map[string]int{}
 	for _, r := range results {
-		if r.Cipher == noCipher || r.Cipher == nullCipher {
+		if bench.IsBaseline(r) {
 			continue
 		}
 		title := tarTitle(r)
@@ -79,18 +70,19 @@ func groupTar(results []bench.TarResult) []tarGroup {
 }
 
 // refersTo reports whether a cell decrypts nothing and is otherwise as those of the group.
-// Where no ciphertext is, it does not matter where that arrives.
+// Where no ciphertext is, it does not matter where that arrives, and where no mount is,
+// what that has in its cache.
 func (g tarGroup) refersTo(r bench.TarResult) bool {
-	switch r.Cipher {
-	case noCipher:
-	case nullCipher:
-		if !slices.Equal(r.CompletionCPUs, g.of.CompletionCPUs) {
-			return false
-		}
-	default:
+	if !slices.Equal(r.CPUs, g.of.CPUs) {
 		return false
 	}
-	return r.Cache == g.of.Cache && slices.Equal(r.CPUs, g.of.CPUs)
+	switch r.Cipher {
+	case bench.NoMount:
+		return true
+	case bench.NoCipher:
+		return r.Cache == g.of.Cache && slices.Equal(r.CompletionCPUs, g.of.CompletionCPUs)
+	}
+	return false
 }
 
 // addCell adds a cell to the series that it belongs to.
@@ -114,11 +106,11 @@ func named(series []tarSeries) {
 		s := &series[i]
 		s.name = s.queue
 		switch s.cipher {
-		case noCipher:
+		case bench.NoMount:
 			s.name = "lower tree, no mount"
-		case nullCipher:
+		case bench.NoCipher:
 			s.name = "mount without decryption"
-			if s.queue != "" && s.queue != noQueue {
+			if s.queue != "" && s.queue != bench.NoMount {
 				s.name += ", " + s.queue
 			}
 		}

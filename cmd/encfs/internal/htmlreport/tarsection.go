@@ -31,7 +31,7 @@ func tarSections(results []bench.TarResult) []section {
 	}
 	sections = append(sections, summary)
 	for _, g := range groups {
-		s := section{Title: g.title, Figures: g.figures(), More: g.latencies()}
+		s := section{Title: g.title, Notes: g.offScale(), Figures: g.figures(), More: g.latencies()}
 		if n := len(s.More); n > 0 { // that of the most jobs is the one to see first
 			s.Figures, s.More = append(s.Figures, s.More[n-1]), s.More[:n-1]
 		}

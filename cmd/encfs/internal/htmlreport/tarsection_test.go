@@ -2,6 +2,7 @@ package htmlreport
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"encfs/cmd/encfs/internal/bench"
@@ -136,7 +137,7 @@ func TestReferences(t *testing.T) {
 	group.CompletionCPUs = []int{0}
 	reference := func(change func(r *bench.TarResult)) bench.TarResult {
 		r := timed("inline", "", 1, 1)
-		r.Cipher, r.CompletionCPUs = nullCipher, []int{0}
+		r.Cipher, r.CompletionCPUs = bench.NoCipher, []int{0}
 		change(&r)
 		return r
 	}
@@ -146,7 +147,7 @@ func TestReferences(t *testing.T) {
 		want string // name in the legend
 	}{
 		{"mount", reference(func(*bench.TarResult) {}), "mount without decryption, inline"},
-		{"lower tree", reference(func(r *bench.TarResult) { r.Cipher, r.CompletionCPUs = noCipher, nil }), "lower tree, no mount"},
+		{"lower tree", reference(func(r *bench.TarResult) { r.Cipher, r.CompletionCPUs, r.Cache = bench.NoMount, nil, "warm" }), "lower tree, no mount"},
 		{"arriving elsewhere", reference(func(r *bench.TarResult) { r.CompletionCPUs = nil }), ""},
 		{"other cache", reference(func(r *bench.TarResult) { r.Cache = "warm" }), ""},
 		{"other CPUs", reference(func(r *bench.TarResult) { r.CPUs = []int{0} }), ""},
@@ -163,6 +164,32 @@ func TestReferences(t *testing.T) {
 			}
 			if got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// The lower tree is in the plot of speeds unless all else would be flat beside it.
+func TestOffScale(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		seconds float64 // of the lower tree; the mounts take 1 and 2
+		want    string
+	}{
+		{"slower", 3, ""},
+		{"twice as fast", 0.5, ""},
+		{"faster", 0.25, "Too fast for the plot: lower tree, no mount, up to 4000 MB/s."},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			lower := timed("none", "", 1, tt.seconds)
+			lower.Cipher = bench.NoMount
+			g := groupTar([]bench.TarResult{lower, timed("bound", "", 1, 1), timed("unbound", "cache", 1, 2)})[0]
+			if got := strings.Join(g.offScale(), " "); got != tt.want {
+				t.Errorf("notes: got %q, want %q", got, tt.want)
+			}
+			f, ok := g.speedFigure()
+			if drawn := strings.Contains(f.Description, "lower tree"); !ok || drawn != (tt.want == "") {
+				t.Errorf("the plot has %q", f.Description)
 			}
 		})
 	}

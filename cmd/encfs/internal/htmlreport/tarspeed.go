@@ -13,6 +13,9 @@ import (
 func (g tarGroup) speedFigure() (figure, bool) {
 	c := lineChart{xLabel: "jobs", yLabel: "MB/s", categories: g.jobNames(), low: 0, high: 0}
 	for _, s := range slices.Concat(g.series, g.references) {
+		if g.isOffScale(s) {
+			continue
+		}
 		l := line{name: s.name, look: s.look}
 		for i, jobs := range g.jobs {
 			if r, ok := s.cells[jobs]; ok {
@@ -24,6 +27,46 @@ func (g tarGroup) speedFigure() (figure, bool) {
 		c.lines = append(c.lines, l)
 	}
 	return c.figure("Speed by jobs", "Speed in MB/s by the number of jobs, with the range of the runs. ")
+}
+
+// maxScale is how many times as fast as all mounts the lower tree may be in a plot: more,
+// and what is to be compared would be flat beside it.
+const maxScale = 2
+
+// isOffScale reports whether a series is the lower tree and too fast for the plot.
+func (g tarGroup) isOffScale(s tarSeries) bool {
+	if s.cipher != bench.NoMount {
+		return false
+	}
+	mounts := 0.0
+	for _, other := range slices.Concat(g.series, g.references) {
+		if other.cipher != bench.NoMount {
+			mounts = max(mounts, other.fastest())
+		}
+	}
+	return mounts > 0 && s.fastest() > maxScale*mounts
+}
+
+// fastest returns the highest speed of the cells in MB/s, 0 of none.
+func (s tarSeries) fastest() float64 {
+	most := 0.0
+	for _, r := range s.cells {
+		if y := speeds(r).y; drawable(y) {
+			most = max(most, y)
+		}
+	}
+	return most
+}
+
+// offScale says in notes what is not in the plot of speeds.
+func (g tarGroup) offScale() []string {
+	var notes []string
+	for _, s := range g.references {
+		if g.isOffScale(s) {
+			notes = append(notes, "Too fast for the plot: "+s.name+", up to "+number(s.fastest())+" MB/s.")
+		}
+	}
+	return notes
 }
 
 // ratioFigure has the ratio of unbound to bound queues by the number of jobs.
