@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -67,6 +68,22 @@ func checkDriver(name string) error {
 		return usagef("--driver %s: unknown driver; known are %s", name, strings.Join(known, ", "))
 	}
 	return nil
+}
+
+// environment returns the environment of a process with these options. Portable
+// drivers have the AES of Go's library, which detects the CPU's instructions by itself
+// and looks for what it should do without in GODEBUG, when the process starts. The
+// options were checked.
+func (o driverOptions) environment() []string {
+	env := os.Environ()
+	if have, _ := o.features(); cpufeat.Host().Has(cpufeat.AES) && !have.Has(cpufeat.AES) {
+		debug := "cpu.aes=off"
+		if own := os.Getenv("GODEBUG"); own != "" {
+			debug = own + "," + debug
+		}
+		env = append(env, "GODEBUG="+debug)
+	}
+	return env
 }
 
 // features returns those of this CPU that drivers may use. Its errors are of usage.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -44,6 +46,31 @@ func TestDriverOptions(t *testing.T) {
 			}
 			if d, err := table.Lookup("xts(aes)"); err != nil || d.Name != tt.want {
 				t.Errorf("got driver %s, %v, want %s", d.Name, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestDriverEnvironment looks at what a server is told of AES, also where that went
+// with something that it needs.
+func TestDriverEnvironment(t *testing.T) {
+	needed := map[string]string{"amd64": "sse2", "arm64": "asimd"}[runtime.GOARCH]
+	if !cpufeat.Host().Has(cpufeat.AES) || needed == "" {
+		t.Skip("the CPU has no AES")
+	}
+	for _, tt := range []struct{ name, clear, own, want string }{
+		{"all features", "", "", ""},
+		{"all features, variable of its own", "", "madvdontneed=1", "madvdontneed=1"},
+		{"without AES", "aes", "", "cpu.aes=off"},
+		{"without AES, variable of its own", "aes", "madvdontneed=1", "madvdontneed=1,cpu.aes=off"},
+		{"without what AES needs", needed, "", "cpu.aes=off"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Setenv("GODEBUG", tt.own)
+			cmd := exec.Command("sh", "-c", `printf %s "$GODEBUG"`)
+			cmd.Env = driverOptions{ClearCPU: tt.clear}.environment()
+			if got, err := cmd.Output(); err != nil || string(got) != tt.want {
+				t.Errorf("GODEBUG is %q, %v; want %q", got, err, tt.want)
 			}
 		})
 	}

@@ -236,6 +236,7 @@ func startServer(o serveOrder, mks masterKeys) (*os.Process, error) {
 	server := exec.Command(ownProgram(), "serve", "--", o.Source, o.MountPoint)
 	server.Args[0] = "encfs" // by whatever name we were called
 	server.Dir = "/"
+	server.Env = o.Pipeline.Drivers.environment()
 	server.ExtraFiles = []*os.File{orderR, answerW} // orderFD, answerFD
 	server.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if o.Measure != nil { // nobody has a use for the mount then but this process
