@@ -52,7 +52,7 @@ func (r *aheadReader) storeIn(cache contentsCache) { r.cache.Store(&cache) }
 func (r *aheadReader) start(e *fence) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.stopped || r.workers >= min(max(1, runtime.GOMAXPROCS(0)-1), maxAheadWorkers) {
+	if r.stopped || r.workers >= min(max(1, runtime.NumCPU()-1), maxAheadWorkers) {
 		return
 	}
 	r.workers++

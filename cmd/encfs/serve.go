@@ -93,6 +93,7 @@ func serveInBackground(orders, answers *os.File) error {
 // calls ready once the mount answers; if that fails it ends the mount.
 func serve(o serveOrder, mks masterKeys, log *slog.Logger, ready func() error) (err error) {
 	unix.Umask(0) // modes are those that the callers' processes ask for
+	spareProcs()
 	queue, err := o.Pipeline.newQueue()
 	if err != nil {
 		mks.close()
