@@ -31,4 +31,9 @@ type Costs struct {
 	// Sibling is how fast a CPU is while another thread of its core is busy, of 1.
 	// 0 stands for 1.
 	Sibling float64
+
+	// Contention is by which part everything takes longer on a CPU while another one of
+	// its cache is busy, of 1: they share the cache, the way to memory and, in virtual
+	// machines, more. It does not depend on how many are.
+	Contention float64
 }

@@ -13,14 +13,16 @@ import (
 type cpu struct {
 	world    *World
 	number   int
-	near     []*cpu  // all, this one first, then the others by distance
-	siblings []*cpu  // other threads of the core
+	near     []*cpu // all, this one first, then the others by distance
+	siblings []*cpu // other threads of the core
+	cache    *cache
 	distance []uint8 // to each CPU
 
 	running *Thread
 	ready   []*Thread // that wait for it
 	next    *Thread   // of these, a goroutine that was woken here last
 	rising  bool      // it was idle and has been woken
+	busy    bool      // it is counted so in its cache
 	alarm   uint64    // the one that counts
 
 	last     *Thread       // that ran
@@ -28,6 +30,12 @@ type cpu struct {
 	speed    float64       // since then
 	sliceEnd time.Duration
 	base     time.Duration // what a thread has used that was always ready; never less than before
+}
+
+// A cache is the CPUs that share one.
+type cache struct {
+	cpus []*cpu
+	busy int // of these
 }
 
 func (c *cpu) idle() bool { return c.running == nil && !c.rising }
@@ -112,6 +120,7 @@ func (c *cpu) dispatch(handOver bool) {
 	}
 	if t == nil {
 		c.alarm++ // what was set no longer counts
+		c.setBusy(false)
 		c.coreChanged()
 		return
 	}
@@ -135,6 +144,7 @@ func (c *cpu) run(t *Thread, cost, sliceEnd time.Duration) {
 	t.used += c.base
 	c.running, c.last = t, t
 	c.since, c.sliceEnd = c.world.now, sliceEnd
+	c.setBusy(true)
 	c.coreChanged()
 	c.arm()
 }
@@ -236,6 +246,9 @@ func (c *cpu) arm() {
 	if slices.ContainsFunc(c.siblings, func(o *cpu) bool { return o.running != nil }) {
 		c.speed = c.world.costs.Sibling
 	}
+	if c.cache.busy > 1 {
+		c.speed /= 1 + c.world.costs.Contention
+	}
 	end := c.world.now + time.Duration(math.Ceil(float64(max(0, t.need))/c.speed))
 	if c.world.costs.Slice > 0 && len(c.ready) > 0 {
 		end = min(end, max(c.sliceEnd, c.world.now))
@@ -250,5 +263,28 @@ func (c *cpu) coreChanged() {
 	for _, o := range c.siblings {
 		o.settle()
 		o.arm()
+	}
+}
+
+// setBusy counts the CPU as one that runs threads, or not. Another one of its cache that
+// was or is alone with that goes slower or faster then.
+func (c *cpu) setBusy(busy bool) {
+	if c.busy == busy {
+		return
+	}
+	c.busy = busy
+	if busy {
+		c.cache.busy++
+	} else {
+		c.cache.busy--
+	}
+	if others := c.cache.busy; busy && others != 2 || !busy && others != 1 {
+		return
+	}
+	for _, o := range c.cache.cpus {
+		if o != c && o.busy {
+			o.settle()
+			o.arm()
+		}
 	}
 }

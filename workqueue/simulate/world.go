@@ -39,8 +39,15 @@ func New(t workqueue.Topology, c Costs) *World {
 		}
 		w.cpus = append(w.cpus, &cpu{world: w, number: i})
 	}
+	caches := map[int]*cache{}
 	for _, c := range w.cpus {
 		c.link(w)
+		number := t[c.number].Cache
+		if caches[number] == nil {
+			caches[number] = &cache{}
+		}
+		c.cache = caches[number]
+		c.cache.cpus = append(c.cache.cpus, c)
 	}
 	return w
 }

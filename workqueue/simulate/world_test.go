@@ -18,7 +18,7 @@ const us = time.Microsecond
 var costly = Costs{
 	Wake: 20 * us, Waker: 5 * us, Switch: 2 * us, SwitchGoroutine: 300, SwitchPinned: 6 * us,
 	Migrate: [5]time.Duration{0, us, 2 * us, 4 * us, 8 * us},
-	Slice:   700 * us, Sibling: 0.6,
+	Slice:   700 * us, Sibling: 0.6, Contention: 0.2,
 }
 
 func mustShape(t testing.TB, text string) workqueue.Topology {
@@ -135,6 +135,37 @@ func TestSibling(t *testing.T) {
 	// The first at half the speed; the second has 100 of its 300 by then.
 	if want := []time.Duration{200 * us, 400 * us}; !slices.Equal(ends, want) {
 		t.Errorf("ended at %v, want %v", ends, want)
+	}
+}
+
+// CPUs of a cache slow each other down, as soon and as long as another one is busy.
+func TestContention(t *testing.T) {
+	for _, tt := range []struct {
+		shape string
+		work  []time.Duration
+		want  []time.Duration // when each has ended
+	}{
+		{"1x2", []time.Duration{100 * us}, []time.Duration{100 * us}},
+		{"1x2", []time.Duration{100 * us, 300 * us}, []time.Duration{125 * us, 325 * us}},
+		{"2x1", []time.Duration{100 * us, 300 * us}, []time.Duration{100 * us, 300 * us}},
+		{"1x4", []time.Duration{100 * us, 100 * us, 300 * us}, []time.Duration{125 * us, 125 * us, 325 * us}},
+		{"1x4", []time.Duration{100 * us, 200 * us, 300 * us}, []time.Duration{125 * us, 250 * us, 350 * us}},
+		{"1x2,smt=2", []time.Duration{100 * us, 100 * us}, []time.Duration{250 * us, 250 * us}},
+	} {
+		w := New(mustShape(t, tt.shape), Costs{Contention: 0.25, Sibling: 0.5})
+		var ends []time.Duration
+		for _, d := range tt.work {
+			w.StartThread(func(t *Thread) {
+				t.Use(d)
+				ends = append(ends, w.Now())
+			})
+		}
+		w.Run()
+		for i, want := range tt.want {
+			if got := ends[i]; got < want || got > want+10 { // rounded up at every change
+				t.Errorf("%v on %s: ended at %v, want %v", tt.work, tt.shape, ends, tt.want)
+			}
+		}
 	}
 }
 
