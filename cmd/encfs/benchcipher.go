@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,8 +45,7 @@ data units of 512 bytes, 4 KiB and 64 KiB. The self-test is timed apart.`,
 				if err != nil {
 					return err
 				}
-				o.Cleared = c.cleared
-				r, err := bench.Cipher(chosen, o)
+				r, err := measureCiphers(cmd.Context(), c, chosen, o, cmd.ErrOrStderr())
 				if err != nil {
 					return err
 				}
@@ -64,6 +65,23 @@ data units of 512 bytes, 4 KiB and 64 KiB. The self-test is timed apart.`,
 	format.add(flags, "format", "form of the results")
 	page.add(cmd)
 	return cmd
+}
+
+// measureCiphers measures drivers, at least one, which a CPU with the features of the
+// cell can run. What a process that is started for that has to say goes to stderr.
+func measureCiphers(ctx context.Context, c cell, drivers []decrypt.Driver, o bench.CipherOptions, stderr io.Writer) ([]bench.CipherResult, error) {
+	if !c.apart() {
+		o.Cleared = c.cleared
+		return bench.Cipher(drivers, o)
+	}
+	var names []string
+	for _, d := range drivers {
+		names = append(names, d.Name)
+	}
+	var results []bench.CipherResult
+	err := resultsOf(c.apartCommand(ctx, "cipher", "--driver", strings.Join(names, ","),
+		"--runs", strconv.Itoa(o.Runs), "--time", o.Time.String()), &results, stderr)
+	return results, err
 }
 
 func writeCipher(w io.Writer, format string, results []bench.CipherResult) error {

@@ -9,12 +9,15 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"encfs/cmd/encfs/internal/bench"
 	"encfs/cmd/encfs/internal/htmlreport"
+	"encfs/cpufeat"
 	"encfs/decrypt"
 	"encfs/workqueue"
 )
@@ -99,7 +102,8 @@ func benchSimulate(stdout io.Writer, r simulateRequest, plan *simulatePlan, form
 		return err
 	}
 	for driver, speed := range speeds {
-		times.SetSpeed(driver, speed)
+		times.SetSpeed(driver, false, speed)
+		times.SetSpeed(driver, true, speed)
 	}
 	reproduced := bench.SimulateCells(ctx, times, measured, r.seed)
 	simulated := bench.SimulateCells(ctx, times, plan.cells, r.seed)
@@ -170,6 +174,8 @@ func (r *simulateRequest) measuredCells(plan *simulatePlan) ([]bench.SimulatedCe
 		if err != nil {
 			return nil, nil, failf(exitFailure, "", "%s: result %d: %w", r.measured, i, err)
 		}
+		clear, _ := cpufeat.Parse(strings.Join(result.Cleared, ",")) // was checked
+		cell.Cell.NoAES = clearsAES(cpufeat.Host().Clear(clear))
 		cells, taken = append(cells, cell), append(taken, result)
 	}
 	if len(cells) == 0 {
@@ -197,10 +203,12 @@ func checkMeasured(r bench.TarResult) error {
 	case len(r.CPUs) < 1 || len(r.CPUs) > maxMeasuredCPUs:
 		return fmt.Errorf("%d CPUs", len(r.CPUs))
 	case r.Driver != "":
-		_, err := decrypt.LookupName(r.Driver)
-		return err
+		if _, err := decrypt.LookupName(r.Driver); err != nil {
+			return err
+		}
 	}
-	return nil
+	_, err := cpufeat.Parse(strings.Join(r.Cleared, ","))
+	return err
 }
 
 // serviceTimes returns the service times for the model, measured unless a file has them.
@@ -216,7 +224,7 @@ func (r *simulateRequest) serviceTimes(ctx context.Context, measured, all []benc
 		if err != nil {
 			return times, pathError(r.times, err)
 		}
-		return times, measureDrivers(&times, all)
+		return times, measureDrivers(ctx, &times, all, c)
 	}
 	var out newFile
 	if r.times != "" {
@@ -239,7 +247,7 @@ func (r *simulateRequest) serviceTimes(ctx context.Context, measured, all []benc
 		}
 	}
 	times = bench.FitServiceTimes(times, baselines)
-	if err := measureDrivers(&times, all); err != nil || r.times == "" {
+	if err := measureDrivers(ctx, &times, all, c); err != nil || r.times == "" {
 		return times, err
 	}
 	return times, pathError(r.times, out.write(times.Write))
@@ -299,12 +307,43 @@ func measureBaselines(ctx context.Context) ([]bench.Baseline, error) {
 	return baselinesOf(cells), nil
 }
 
-// measureDrivers measures those of the drivers in the cells that there are no times of.
-func measureDrivers(times *bench.ServiceTimes, cells []bench.SimulatedCell) error {
+// measureDrivers measures those of the drivers in the cells that there are no times of,
+// with the CPU's AES instructions and without, as they are in the cells.
+func measureDrivers(ctx context.Context, times *bench.ServiceTimes, cells []bench.SimulatedCell, c console) error {
+	for _, noAES := range []bool{false, true} {
+		drivers, err := unknownDrivers(times, cells, noAES)
+		if err != nil {
+			return err
+		}
+		if len(drivers) == 0 {
+			continue
+		}
+		features := cell{cpufeat.Host(), []string{}}
+		if noAES {
+			features = cell{features.have.Clear(cpufeat.AES), []string{cpufeat.AES.String()}}
+		}
+		results, err := measureCiphers(ctx, features, drivers, bench.CipherOptions{Runs: 3, Time: 3 * time.Millisecond}, c.err)
+		if ctx.Err() != nil {
+			return failf(exitFailure, "", "interrupted")
+		}
+		if err != nil {
+			return err
+		}
+		times.SetMeasured(results, noAES)
+	}
+	return nil
+}
+
+// unknownDrivers returns the drivers in cells with the CPU's AES instructions, or without,
+// that there are no times of.
+func unknownDrivers(times *bench.ServiceTimes, cells []bench.SimulatedCell, noAES bool) ([]decrypt.Driver, error) {
 	var drivers []decrypt.Driver
 	for _, c := range cells {
 		name := c.Cell.Driver
-		if _, known := times.Decrypt[name]; name == "" || known {
+		if name == "" || c.Cell.NoAES != noAES {
+			continue
+		}
+		if _, known := times.Unit(name, noAES); known {
 			continue
 		}
 		if slices.ContainsFunc(drivers, func(d decrypt.Driver) bool { return d.Name == name }) {
@@ -312,9 +351,9 @@ func measureDrivers(times *bench.ServiceTimes, cells []bench.SimulatedCell) erro
 		}
 		d, err := usableDriver(name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		drivers = append(drivers, d)
 	}
-	return times.MeasureDrivers(drivers)
+	return drivers, nil
 }

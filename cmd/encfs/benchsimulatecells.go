@@ -132,7 +132,11 @@ func (f *simulateFlags) plan() (*simulatePlan, error) {
 					if c.Cell.Driver, err = contentsDriver(cipher, name, feature.have); err != nil {
 						return nil, err
 					}
+					c.Cell.NoAES = clearsAES(feature.have)
 					key := cipher.name + " " + c.Cell.Driver
+					if c.Cell.NoAES && strings.Contains(cipher.algorithm(), "aes") {
+						key += " without AES"
+					}
 					if seen[key] {
 						continue
 					}

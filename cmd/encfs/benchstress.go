@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +39,8 @@ system has lost:
   encfs bench stress --clear-cpu '' --clear-cpu osxsave
 
 Hashes and portable drivers of AES are those of Go, which finds the features of the
-CPU by itself and keeps them.`,
+CPU by itself. Without aes Go's AES does without, too, in a process of its own; the
+others it keeps.`,
 		Args: argsOfUse,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cells, err := cellFlags.cells()
@@ -57,12 +60,7 @@ CPU by itself and keeps them.`,
 			o.Duration = time.Duration(seconds * float64(time.Second))
 			var results []bench.StressResult
 			for _, c := range cells {
-				table, err := decrypt.NewTable(c.have, mode, foregroundLog(cmd.ErrOrStderr()))
-				if err != nil {
-					return err
-				}
-				o.Cleared = c.cleared
-				r, err := bench.Stress(table, o)
+				r, err := stressCell(cmd.Context(), c, mode, o, cmd.ErrOrStderr())
 				if err != nil {
 					return err
 				}
@@ -81,6 +79,22 @@ CPU by itself and keeps them.`,
 	format.add(flags, "format", "form of the results")
 	page.add(cmd)
 	return cmd
+}
+
+// stressCell works with the features of the cell.
+func stressCell(ctx context.Context, c cell, mode decrypt.SelfTest, o bench.StressOptions, stderr io.Writer) (bench.StressResult, error) {
+	if c.apart() {
+		var r bench.StressResult
+		err := resultsOf(c.apartCommand(ctx, "stress", "--seconds", strconv.FormatFloat(o.Duration.Seconds(), 'g', -1, 64),
+			"--workers", strconv.Itoa(o.Workers), "--selftest", mode.String()), &r, stderr)
+		return r, err
+	}
+	table, err := decrypt.NewTable(c.have, mode, foregroundLog(stderr))
+	if err != nil {
+		return bench.StressResult{}, err
+	}
+	o.Cleared = c.cleared
+	return bench.Stress(table, o)
 }
 
 // writeStress writes results; as JSON a single one is an object, several are an array.

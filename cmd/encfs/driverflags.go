@@ -76,7 +76,7 @@ func checkDriver(name string) error {
 // options were checked.
 func (o driverOptions) environment() []string {
 	env := os.Environ()
-	if have, _ := o.features(); cpufeat.Host().Has(cpufeat.AES) && !have.Has(cpufeat.AES) {
+	if have, _ := o.features(); clearsAES(have) {
 		debug := "cpu.aes=off"
 		if own := os.Getenv("GODEBUG"); own != "" {
 			debug = own + "," + debug

@@ -91,6 +91,32 @@ func TestMedianAndSpread(t *testing.T) {
 	}
 }
 
+// The interval of a median begins with the value after as many as in any table of the
+// sign test for two sides at 5 %.
+func TestMedianInterval(t *testing.T) {
+	for _, tt := range []struct{ n, critical int }{
+		{0, -1}, {1, -1}, {5, -1}, {6, 0}, {7, 0}, {8, 0}, {9, 1}, {11, 1}, {12, 2}, {15, 3}, {20, 5}, {25, 7}, {50, 17}, {100, 39}, {5000, 2430},
+	} {
+		var values []float64
+		for i := range tt.n { // 0 to n-1, in another order
+			values = append(values, float64((i*7+3)%tt.n))
+			if tt.n%7 == 0 {
+				values[i] = float64(tt.n - 1 - i)
+			}
+		}
+		low, high := medianInterval(values)
+		if tt.critical < 0 {
+			if !math.IsNaN(low) || !math.IsNaN(high) {
+				t.Errorf("%d values: %v to %v, want none", tt.n, low, high)
+			}
+			continue
+		}
+		if low != float64(tt.critical) || high != float64(tt.n-1-tt.critical) {
+			t.Errorf("%d values: %v to %v, want %d to %d", tt.n, low, high, tt.critical, tt.n-1-tt.critical)
+		}
+	}
+}
+
 func read(t *testing.T, text string) *Measurements {
 	t.Helper()
 	m, err := ReadMeasurements(strings.NewReader(text))

@@ -13,18 +13,35 @@ type Baseline struct {
 	Seconds float64
 }
 
-// knobs are the service times that a measurement of whole cells tells apart. Those of one
-// knob keep their ratios, as they would be measured together only.
-func (t *ServiceTimes) knobs() [][]*time.Duration {
-	return [][]*time.Duration{
-		{&t.TarFile, &t.TarUnit},
-		{&t.Send, &t.Resume, &t.Receive, &t.Answer, &t.Rest, &t.Lookup, &t.Open, &t.Release},
-		{&t.AnswerUnit, &t.LowerUnit},
-		{&t.Machine.Wake},
-		{&t.Machine.Waker},
-		{&t.Machine.Switch},
-		{&t.Machine.SwitchGoroutine},
-		{&t.Machine.SwitchPinned},
+// A knob is some service times that keep their ratios, as a measurement of whole cells
+// does not tell them apart, or a part of such times.
+type knob struct {
+	times []*time.Duration
+	part  *float64
+}
+
+func (k knob) turn(factor float64) {
+	for _, d := range k.times {
+		*d = time.Duration(float64(*d) * factor)
+	}
+	if k.part != nil {
+		*k.part *= factor
+	}
+}
+
+// knobs returns all that is fitted.
+func (t *ServiceTimes) knobs() []knob {
+	times := func(d ...*time.Duration) knob { return knob{times: d} }
+	return []knob{
+		times(&t.TarFile, &t.TarUnit),
+		times(&t.Send, &t.Resume, &t.Receive, &t.Answer, &t.Rest, &t.Lookup, &t.Open, &t.Release),
+		times(&t.AnswerUnit, &t.LowerUnit),
+		times(&t.Machine.Wake),
+		times(&t.Machine.Waker),
+		times(&t.Machine.Switch),
+		times(&t.Machine.SwitchGoroutine),
+		times(&t.Machine.SwitchPinned),
+		{part: &t.Machine.Contention},
 	}
 }
 
@@ -48,9 +65,7 @@ func FitServiceTimes(start ServiceTimes, baselines []Baseline) ServiceTimes {
 			for k := range best.knobs() {
 				for _, factor := range []float64{step, 1 / step} {
 					turned := best
-					for _, d := range turned.knobs()[k] {
-						*d = time.Duration(float64(*d) * factor)
-					}
+					turned.knobs()[k].turn(factor)
 					if m := turned.misfit(baselines); m < least {
 						best, least = turned, m
 						break

@@ -7,7 +7,6 @@ import (
 	"io"
 	"time"
 
-	"encfs/decrypt"
 	"encfs/workqueue"
 	"encfs/workqueue/simulate"
 )
@@ -32,9 +31,10 @@ type ServiceTimes struct {
 	// far that is away, as workqueue.Topology.Distance counts.
 	Move [workqueue.MaxDistance + 1]time.Duration
 
-	// Decrypt is what a driver takes for a data unit of 4096 bytes. Those that are not in it
-	// take no time.
-	Decrypt map[string]time.Duration
+	// Decrypt is what a driver takes for a data unit of 4096 bytes, and DecryptNoAES what it
+	// takes in a process that does without the CPU's AES instructions. Drivers that are
+	// not in the map take no time.
+	Decrypt, DecryptNoAES map[string]time.Duration
 }
 
 // TypicalTimes returns times of a machine on which they were once fitted: a virtual one
@@ -47,7 +47,7 @@ func TypicalTimes() ServiceTimes {
 			Wake: 8 * us, Waker: 5 * us, Switch: 3 * us, SwitchGoroutine: 1 * us, SwitchPinned: 20 * us,
 			Migrate: [...]time.Duration{0, 0, 1 * us, 2 * us, 4 * us},
 			Slice:   2800 * us, // EEVDF's base slice with 8 CPUs or more
-			Sibling: 0.6,
+			Sibling: 0.6, Contention: 0.2,
 		},
 		HandOver: 20 * us,
 		TarFile:  10 * us, TarUnit: 750,
@@ -69,7 +69,7 @@ func ReadServiceTimes(r io.Reader) (ServiceTimes, error) {
 	if err := d.Decode(&t); err != nil {
 		return t, fmt.Errorf("bench: %w: %w", ErrNoServiceTimes, err)
 	}
-	if t.Decrypt == nil || t.TarUnit <= 0 || t.Machine.Sibling < 0 {
+	if t.Decrypt == nil || t.TarUnit <= 0 || t.Machine.Sibling < 0 || t.Machine.Contention < 0 {
 		return t, fmt.Errorf("bench: %w", ErrNoServiceTimes)
 	}
 	return t, nil
@@ -82,25 +82,35 @@ func (t ServiceTimes) Write(w io.Writer) error {
 	return e.Encode(t)
 }
 
-// MeasureDrivers adds what drivers, which the CPU must be able to run, take for a data
-// unit.
-func (t *ServiceTimes) MeasureDrivers(drivers []decrypt.Driver) error {
-	results, err := Cipher(drivers, CipherOptions{Runs: 3, Time: 3 * time.Millisecond})
-	if err != nil {
-		return err
+// Unit returns what a driver takes for a data unit, and whether that is known.
+func (t *ServiceTimes) Unit(driver string, noAES bool) (time.Duration, bool) {
+	times := t.Decrypt
+	if noAES {
+		times = t.DecryptNoAES
 	}
-	if t.Decrypt == nil {
-		t.Decrypt = map[string]time.Duration{}
-	}
-	for _, r := range results {
-		if r.Direction == "decrypt" && r.UnitBytes == pageSize {
-			t.SetSpeed(r.Driver, r.MBPerS)
-		}
-	}
-	return nil
+	unit, known := times[driver]
+	return unit, known
 }
 
-// SetSpeed sets what a driver takes by how many megabytes it decrypts in a second.
-func (t *ServiceTimes) SetSpeed(driver string, mbPerS float64) {
-	t.Decrypt[driver] = time.Duration(pageSize / mbPerS * 1e3)
+// SetSpeed sets what a driver takes, with the CPU's AES instructions or without, by how
+// many megabytes it decrypts in a second.
+func (t *ServiceTimes) SetSpeed(driver string, noAES bool, mbPerS float64) {
+	times := &t.Decrypt
+	if noAES {
+		times = &t.DecryptNoAES
+	}
+	if *times == nil {
+		*times = map[string]time.Duration{}
+	}
+	(*times)[driver] = time.Duration(pageSize / mbPerS * 1e3)
+}
+
+// SetMeasured sets what drivers take that Cipher has measured, with the CPU's AES
+// instructions or without.
+func (t *ServiceTimes) SetMeasured(results []CipherResult, noAES bool) {
+	for _, r := range results {
+		if r.Direction == "decrypt" && r.UnitBytes == pageSize {
+			t.SetSpeed(r.Driver, noAES, r.MBPerS)
+		}
+	}
 }

@@ -21,6 +21,10 @@ type SimulatedResult struct {
 	MeasuredS float64 `json:"measured_median_s,omitempty"` // 0 if the cell was not measured
 	Fitted    bool    `json:"fitted"`                      // service times were fitted to that
 
+	// MeasuredInterval has the true median in it with a probability of Confidence, as far as
+	// the runs tell; nil of fewer than six runs.
+	MeasuredInterval []float64 `json:"measured_interval_s,omitempty"`
+
 	Claim string `json:"claim_2018,omitempty"` // how unbound compared with bound in Linux then
 }
 
@@ -32,6 +36,26 @@ func (r *SimulatedResult) Difference() float64 {
 	}
 	return 100 * (r.MedianS/r.MeasuredS - 1)
 }
+
+// Verdict says in words how close the model is to what was measured: within Tolerance of
+// the median, or so close that the spread of the runs does not tell it from the truth.
+func (r *SimulatedResult) Verdict() string {
+	i := r.MeasuredInterval
+	switch {
+	case r.Fitted:
+		return "fitted"
+	case math.Abs(r.Difference()) <= Tolerance:
+		return verdictClose
+	case i != nil && i[0] <= r.MedianS && r.MedianS <= i[1]:
+		return verdictSpread
+	}
+	return "off"
+}
+
+const (
+	verdictClose  = "within 10 %" // which is Tolerance
+	verdictSpread = "within the spread"
+)
 
 // A SimulatedCell is a cell to run in the model: what it is called, and what it is.
 type SimulatedCell struct {
@@ -49,6 +73,9 @@ func MeasuredCell(r TarResult, files []TreeFile, shape simulate.Shape) (Simulate
 			Shape: shape, Mounted: r.Cipher != NoMount, Warm: r.Cache == "warm",
 			Driver: r.Driver, Parts: Divide(files, r.Jobs),
 		},
+	}
+	if low, high := medianInterval(r.Seconds); low <= high {
+		c.Result.MeasuredInterval = []float64{low, high}
 	}
 	t := &c.Result.TarResult
 	t.Simulated, t.Seconds, t.MedianS, t.Time, t.Latency = true, nil, 0, ReadTime{}, Latency{}

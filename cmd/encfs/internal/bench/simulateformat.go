@@ -4,15 +4,14 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 )
 
-// Tolerance is by how many percent the model may be off in a cell that was measured
-// before WriteReproduced marks it.
+// Tolerance is by how many percent the model may be off in a cell that was measured and
+// still be called close.
 const Tolerance = 10
 
 // WriteReproduced writes results of cells that were measured beside what was measured, and
@@ -20,31 +19,23 @@ const Tolerance = 10
 func WriteReproduced(w io.Writer, results []SimulatedResult) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, "What was measured, and what the model makes of it:")
-	predicted, close, fitted := 0, 0, 0
+	verdicts := map[string]int{}
 	for _, group := range groupSimulated(results) {
 		fmt.Fprintf(b, "\n%s\n", simulatedHeading(group[0]))
 		tw := tabwriter.NewWriter(b, 0, 8, 2, ' ', tabwriter.AlignRight)
 		fmt.Fprint(tw, "jobs\tqueue\tmeasured\tsimulated\tdifference\t\t\n")
 		for _, r := range group {
-			note := ""
-			switch off := math.Abs(r.Difference()) > Tolerance; {
-			case r.Fitted:
-				note = "fitted"
-				fitted++
-			case off:
-				note = "off"
-				predicted++
-			default:
-				predicted++
-				close++
-			}
-			fmt.Fprintf(tw, "%d\t%s\t%.4f s\t%.4f s\t%+.1f %%\t%s\t\n", r.Jobs, queueName(r.TarResult), r.MeasuredS, r.MedianS, r.Difference(), note)
+			verdict := r.Verdict()
+			verdicts[verdict]++
+			fmt.Fprintf(tw, "%d\t%s\t%.4f s\t%.4f s\t%+.1f %%\t%s\t\n", r.Jobs, queueName(r.TarResult), r.MeasuredS, r.MedianS, r.Difference(), verdict)
 		}
 		if err := tw.Flush(); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(b, "\n%d of %d cells with a cipher are within %d %%. To the other %d, which have none, service times were fitted.\n", close, predicted, Tolerance, fitted)
+	fitted := verdicts["fitted"]
+	fmt.Fprintf(b, "\n%d of %d cells with a cipher are within %d %% of the median, and %d more within the spread of what was measured, in which the true median is with a probability of %.0f %%. To the other %d, which have none, service times were fitted.\n",
+		verdicts[verdictClose], len(results)-fitted, Tolerance, verdicts[verdictSpread], 100*Confidence, fitted)
 	return b.Flush()
 }
 

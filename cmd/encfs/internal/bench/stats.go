@@ -19,6 +19,27 @@ func median(values []float64) float64 {
 	return (sorted[mid-1] + sorted[mid]) / 2
 }
 
+// medianInterval returns the values between which the median of all that could be measured
+// is with a probability of Confidence at least, whatever they are distributed like:
+// each value is on either side of it with the same probability, as the sign test has it.
+// It takes six values; of fewer both are NaN.
+func medianInterval(values []float64) (low, high float64) {
+	const tail = (1 - Confidence) / 2
+	n := len(values)
+	// fewer is the probability that fewer than k values are below the median, and log the
+	// logarithm of that of just k.
+	log, fewer, k := -float64(n)*math.Ln2, 0.0, 0
+	for ; fewer+math.Exp(log) <= tail; k++ {
+		fewer += math.Exp(log)
+		log += math.Log(float64(n-k) / float64(k+1))
+	}
+	if k == 0 {
+		return math.NaN(), math.NaN()
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[k-1], sorted[n-k]
+}
+
 // spread returns the standard deviation of the values in percent of their mean, 0 of
 // fewer than two.
 func spread(values []float64) float64 {

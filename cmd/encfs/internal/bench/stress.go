@@ -34,7 +34,7 @@ type StressResult struct {
 	Workers int               `json:"workers"`
 	Cleared []string          `json:"cleared"`
 
-	Order []string `json:"-"` // the algorithms as they were worked through
+	Order []string `json:"order"` // the algorithms as they were worked through
 }
 
 // stressSize is the size in bytes of what an operation works on, that of stress-ng's
@@ -57,7 +57,8 @@ type stressor struct {
 // key. It is what stress-ng does with the kernel's algorithms under --af-alg.
 //
 // Hashes, and AES in portable drivers, are those of Go, which detects CPU features by
-// itself: a table for fewer features does not slow them.
+// itself: a table for fewer features does not slow them. A process without the CPU's AES
+// instructions has to be started so.
 func Stress(table *decrypt.Table, o StressOptions) (StressResult, error) {
 	r := StressResult{
 		ByAlgorithm: map[string]float64{}, Drivers: map[string]string{}, Workers: o.Workers, Cleared: o.Cleared,

@@ -14,7 +14,8 @@ import (
 type TarCell struct {
 	Shape      simulate.Shape
 	Queue      workqueue.Attrs
-	Driver     string // of the contents' cipher, in ServiceTimes.Decrypt; empty for no encryption
+	Driver     string // of the contents' cipher; empty for no encryption
+	NoAES      bool   // the server does without the CPU's AES instructions
 	Completion []int  // CPUs on which ciphertext arrives; none for that of the request
 	Parts      [][]TreeFile
 	Mounted    bool // otherwise the lower tree is read
@@ -50,7 +51,8 @@ func (m ServiceTimes) Simulate(c TarCell, seed uint64) (time.Duration, ReadParts
 	topology := c.Shape.Topology()
 	w := simulate.New(topology, m.Machine)
 	t := &tarModel{cell: c, times: m, world: w, topology: topology, jobs: len(c.Parts),
-		unit: m.Decrypt[c.Driver], random: seeded(seed)}
+		random: seeded(seed)}
+	t.unit, _ = m.Unit(c.Driver, c.NoAES)
 	machine := w.Machine(m.HandOver)
 	t.queue = mustQueue(workqueue.NewOn(machine, c.Queue))
 	if len(c.Completion) > 0 {

@@ -144,9 +144,7 @@ func TestModelIsDeterministic(t *testing.T) {
 func TestFitServiceTimes(t *testing.T) {
 	truth := TypicalTimes()
 	for _, knob := range truth.knobs()[:3] {
-		for _, d := range knob {
-			*d *= 2
-		}
+		knob.turn(2)
 	}
 	var baselines []Baseline
 	for _, jobs := range []int{1, 2} {
@@ -169,17 +167,65 @@ func TestFitServiceTimes(t *testing.T) {
 	}
 }
 
+// What a driver takes without AES instructions is another thing than with them.
+func TestServiceTimesWithoutAES(t *testing.T) {
+	var times ServiceTimes
+	result := func(direction string, unit int, speed float64) CipherResult {
+		return CipherResult{Driver: "d", Direction: direction, UnitBytes: unit, MBPerS: speed}
+	}
+	times.SetMeasured([]CipherResult{result("decrypt", 512, 1), result("encrypt", 4096, 2), result("decrypt", 4096, 409.6), result("decrypt", 65536, 3)}, false)
+	times.SetMeasured([]CipherResult{result("decrypt", 4096, 40.96)}, true)
+	times.SetSpeed("e", true, 4096)
+	for _, tt := range []struct {
+		driver string
+		noAES  bool
+		want   time.Duration
+		known  bool
+	}{
+		{"d", false, 10 * time.Microsecond, true},
+		{"d", true, 100 * time.Microsecond, true},
+		{"e", false, 0, false},
+		{"e", true, time.Microsecond, true},
+		{"", false, 0, false},
+	} {
+		if unit, known := times.Unit(tt.driver, tt.noAES); unit != tt.want || known != tt.known {
+			t.Errorf("%q, without AES %v: %v, %v; want %v, %v", tt.driver, tt.noAES, unit, known, tt.want, tt.known)
+		}
+	}
+	cell := TarCell{Shape: flat(1), Queue: workqueue.Attrs{Kind: workqueue.Inline}, Driver: "d", Parts: [][]TreeFile{{{"a", 100 * pageSize}}}, Mounted: true}
+	with, _ := times.Simulate(cell, 1)
+	cell.NoAES = true
+	without, _ := times.Simulate(cell, 1)
+	if with != time.Millisecond || without != 10*time.Millisecond {
+		t.Errorf("100 data units take %v, without AES %v; want 1ms and 10ms", with, without)
+	}
+}
+
+// A server has as many readers as go-fuse gives it for its GOMAXPROCS.
+func TestModelReaders(t *testing.T) {
+	for _, tt := range []struct{ cpus, want int }{{1, 2}, {2, 4}, {7, 14}, {8, 16}, {9, 16}, {64, 16}} {
+		var times ServiceTimes
+		topology := flat(tt.cpus).Topology()
+		m := &tarModel{times: times, topology: topology, world: simulate.New(topology, simulate.Costs{})}
+		m.server.init(m, nil)
+		if m.server.maxReaders != tt.want {
+			t.Errorf("%d CPUs: %d readers, want %d", tt.cpus, m.server.maxReaders, tt.want)
+		}
+	}
+}
+
 func TestServiceTimesFile(t *testing.T) {
 	times := modelTimes(5)
+	times.SetSpeed("slow", true, 4096)
 	var b bytes.Buffer
 	if err := times.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	got, err := ReadServiceTimes(bytes.NewReader(b.Bytes()))
-	if err != nil || got.Decrypt["slow"] != 5 || got.Machine != times.Machine || got.TarUnit != times.TarUnit {
+	if err != nil || got.Decrypt["slow"] != 5 || got.DecryptNoAES["slow"] != time.Microsecond || got.Machine != times.Machine || got.TarUnit != times.TarUnit {
 		t.Errorf("read %+v, %v", got, err)
 	}
-	for _, text := range []string{"", "[]", "{}", `{"queue": "bound"}`, "\x00", `{"TarUnit": -1, "Decrypt": {}}`} {
+	for _, text := range []string{"", "[]", "{}", `{"queue": "bound"}`, "\x00", `{"TarUnit": -1, "Decrypt": {}}`, `{"TarUnit": 1, "Decrypt": {}, "Machine": {"Contention": -1}}`} {
 		if _, err := ReadServiceTimes(strings.NewReader(text)); err == nil {
 			t.Errorf("%q has service times", text)
 		}
@@ -192,12 +238,19 @@ func TestMeasuredCell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if c.Result.MeasuredInterval != nil {
+		t.Errorf("an interval of one run: %v", c.Result.MeasuredInterval)
+	}
 	if q := c.Cell.Queue; q.Kind != workqueue.Unbound || q.Scope != workqueue.ScopeNUMA || !slices.Equal(c.Cell.Completion, []int{1}) || c.Result.Fitted || len(c.Cell.Parts) != 2 {
 		t.Errorf("%+v", c)
 	}
 	got := SimulateCells(t.Context(), modelTimes(5), []SimulatedCell{c}, 1)[0]
 	if !got.Simulated || got.MeasuredS != 2 || got.MedianS <= 0 || len(got.Seconds) != 1 {
 		t.Errorf("%+v", got)
+	}
+	r.Seconds = []float64{3, 1, 4, 1.5, 9, 2, 6}
+	if c, _ := MeasuredCell(r, nil, flat(2)); !slices.Equal(c.Result.MeasuredInterval, []float64{1, 9}) {
+		t.Errorf("interval %v of %v", c.Result.MeasuredInterval, r.Seconds)
 	}
 	r.CompletionCPUs = []int{5}
 	if _, err := MeasuredCell(r, nil, flat(2)); err == nil {
@@ -227,19 +280,25 @@ func TestSimulateCellsGivesUp(t *testing.T) {
 }
 
 func TestWriteReproduced(t *testing.T) {
-	result := func(queue, cipher string, measured, simulated float64) SimulatedResult {
-		r := SimulatedResult{Topology: "1x2", MeasuredS: measured, TarResult: TarResult{Queue: queue, Cipher: cipher, Jobs: 1, CPUs: []int{0, 1}, MedianS: simulated}}
+	result := func(queue, cipher string, measured, simulated float64, interval ...float64) SimulatedResult {
+		r := SimulatedResult{Topology: "1x2", MeasuredS: measured, MeasuredInterval: interval, TarResult: TarResult{Queue: queue, Cipher: cipher, Jobs: 1, CPUs: []int{0, 1}, MedianS: simulated}}
 		r.Fitted = IsBaseline(r.TarResult)
 		return r
 	}
 	var b bytes.Buffer
 	if err := WriteReproduced(&b, []SimulatedResult{
-		result("inline", NoCipher, 1, 1.2), result("bound", "x", 1, 1.099), result("inline", "x", 1, 1.101), result("auto", "x", 2, 1),
+		result("inline", NoCipher, 1, 1.2, 1, 2), result("bound", "x", 1, 1.099), result("inline", "x", 1, 1.101), result("auto", "x", 2, 1),
+		result("bound", "y", 2, 1, 1, 3), result("inline", "y", 2, 1, 1.001, 3), result("auto", "y", 2, 3.1, 1, 3), result("unbound", "y", 1, 1.05, 1, 1.01),
 	}); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
-	for _, want := range []string{"+20.0 %  fitted", "+9.9 %     ", "+10.1 %  off", "-50.0 %  off", "1 of 3 cells with a cipher are within 10 %"} {
+	for _, want := range []string{
+		"+20.0 %  fitted", "+9.9 %  within 10 %", "+10.1 %          off", "-50.0 %          off",
+		"bound  2.0000 s   1.0000 s     -50.0 %  within the spread", "inline  2.0000 s   1.0000 s     -50.0 %                off",
+		"+55.0 %                off", "+5.0 %        within 10 %",
+		"2 of 7 cells with a cipher are within 10 % of the median, and 1 more within the spread of what was measured, in which the true median is with a probability of 95 %. To the other 1,",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}

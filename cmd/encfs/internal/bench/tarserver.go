@@ -9,9 +9,14 @@ import (
 	"encfs/workqueue/simulate"
 )
 
+// ProcsPerCPU is how many goroutines the server of a mount runs at a time for each CPU, by
+// GOMAXPROCS. While all CPUs are busy, the scheduler of the kernel then divides them, as it
+// does in the model, and Go's lets nobody wait.
+const ProcsPerCPU = 2
+
 // A fuseServer is the process behind a mount in the model. As in go-fuse, a thread that has
 // taken a request starts another one if nobody else reads, and serves it; then it
-// takes the next, or waits for one unless maxReaders do.
+// takes the next, or waits for one unless maxReaders do: GOMAXPROCS, from 2 to 16.
 type fuseServer struct {
 	model      *tarModel
 	start      func(func()) // starts a goroutine
@@ -48,7 +53,7 @@ type fuseThread struct {
 
 func (s *fuseServer) init(m *tarModel, start func(func())) {
 	s.model, s.start = m, start
-	s.maxReaders = min(max(2, len(m.topology)), 16)
+	s.maxReaders = min(max(2, ProcsPerCPU*len(m.topology)), 16)
 	s.awake = 1
 	t := s.newThread()
 	m.world.StartGoroutine(t.run)
