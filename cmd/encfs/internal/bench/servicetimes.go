@@ -24,8 +24,8 @@ type ServiceTimes struct {
 	// next one.
 	Send, Resume, Receive, Answer, AnswerUnit, Rest time.Duration
 
-	Lookup, Open, Release time.Duration // of these requests, in the server
-	LowerRead, LowerUnit  time.Duration // of a read of the lower file, and for each page of it
+	Lookup, Open         time.Duration // of a LOOKUP, and of the first READ to open the file
+	LowerRead, LowerUnit time.Duration // of a read of the lower file, and for each page of it
 
 	// Move is what it takes to decrypt a data unit longer that another CPU has read, by how
 	// far that is away, as workqueue.Topology.Distance counts.
@@ -51,9 +51,9 @@ func TypicalTimes() ServiceTimes {
 		},
 		HandOver: 20 * us,
 		TarFile:  10 * us, TarUnit: 750,
-		Send: 3 * us, Resume: 2 * us, Receive: 10 * us, Answer: 5 * us, AnswerUnit: 800, Rest: 10 * us,
-		Lookup: 8 * us, Open: 8 * us, Release: 4 * us,
-		LowerRead: 2 * us, LowerUnit: 400,
+		Send: 6 * us, Resume: 4 * us, Receive: 20 * us, Answer: 10 * us, AnswerUnit: 1600, Rest: 20 * us,
+		Lookup: 16 * us, Open: 16 * us,
+		LowerRead: 2 * us, LowerUnit: 800,
 		Move: [...]time.Duration{0, 0, 200, 400, 800},
 	}
 }

@@ -123,34 +123,27 @@ func (j *modelTar) run(self *simulate.Thread) {
 	j.model.end()
 }
 
-// file reads a file: lstat, open, read, close.
+// file reads a file: lstat, open, read, close. The kernel opens and closes files without
+// asking, fs.ShortcutNoOpen, so that the server opens one for the first READ.
 func (j *modelTar) file(f TreeFile) {
 	t := &j.model.times
 	j.self.Use(j.model.vary(t.TarFile))
 	units := int((f.Size + pageSize - 1) / pageSize)
-	if !j.model.cell.Mounted {
+	if !j.model.cell.Mounted || j.model.cell.Warm {
 		j.self.Use(time.Duration(units) * t.TarUnit)
 		return
 	}
-	if !j.model.cell.Warm {
-		j.ask(&fuseRequest{work: t.Lookup})
-	}
-	j.ask(&fuseRequest{work: t.Open})
-	if j.model.cell.Warm {
-		j.self.Use(time.Duration(units) * t.TarUnit)
-	} else {
-		j.read(units)
-	}
-	j.send(&fuseRequest{work: t.Release})
+	j.ask(&fuseRequest{work: t.Lookup})
+	j.read(units)
 }
 
 // Read-ahead, in pages, as mm/readahead.c has it for reads of tar's size from the
-// beginning: a first window of twice what is read, rounded up, then twice as much each
-// time, until it is the largest that there is.
+// beginning: a first window of four times what is read, rounded up to a power of two,
+// then twice as much each time, until it is the largest that there is.
 const (
 	recordPages = tarRecord/pageSize + 1 // that a read of tar's touches
-	firstWindow = 8
-	lastWindow  = 32 // 128 KiB, which file systems have unless they ask for less
+	firstWindow = 16
+	lastWindow  = 256 // 1 MiB, a request: fs.ShortcutReadAhead
 )
 
 // A window is some pages that are read at once.
@@ -188,6 +181,9 @@ func (j *modelTar) readAhead(next *window, pages int) *window {
 	}
 	w.to = min(w.to, pages)
 	w.request = &fuseRequest{units: w.to - w.from}
+	if w.from == 0 {
+		w.request.work = j.model.times.Open
+	}
 	j.send(w.request)
 	return &w
 }
