@@ -223,7 +223,9 @@ func testInterruptedRead(t *testing.T, q *workqueue.Queue, tt interruption) {
 	}
 	measure(t, v, "f") // while the door is open
 	d.closed.Store(true)
-	if err := cmd.Start(); err != nil {
+	if err := cmd.Start(); errors.Is(err, unix.ENOEXEC) {
+		t.Skip("the test cannot run itself again, as under an emulator: ", err)
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	out := bufio.NewReader(stdout)

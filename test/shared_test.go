@@ -92,7 +92,10 @@ func TestSharedWriters(t *testing.T) {
 				}
 			}
 		})
-		group.Go(func() { // who reads finds each unit whole, of some round
+		// Who reads finds units of some round. One that is being written may be of two
+		// of them, as on the lower file system, whose reads and writes do not exclude
+		// each other; AES-XTS decrypts such a unit to the same.
+		group.Go(func() {
 			f, err := os.Open(tr.path("file"))
 			if err != nil {
 				t.Error(err)
@@ -105,9 +108,11 @@ func TestSharedWriters(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if !bytes.Equal(buf, bytes.Repeat(buf[:2], 2048)) || buf[1] != 0 && buf[0] != byte(k) || buf[1] > rounds {
-					t.Errorf("unit %d is torn: %x", k, buf[:8])
-					return
+				for at := 0; at < len(buf); at += 2 {
+					if who, round := buf[at], buf[at+1]; round > rounds || round > 0 && who != byte(k) || round == 0 && who != 0 {
+						t.Errorf("unit %d has %x at %d, which nobody wrote", k, buf[at:at+2], at)
+						return
+					}
 				}
 			}
 		})

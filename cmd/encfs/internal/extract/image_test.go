@@ -202,17 +202,13 @@ func TestUnprivileged(t *testing.T) {
 	f := ext4test.Get("v2-pad16-1k")
 	m := f.Manifest(t)
 	img := f.Image(t)
-	dir := t.TempDir()
-	for p := dir; p != os.TempDir() && p != "/"; p = filepath.Dir(p) {
-		if err := os.Chmod(p, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
 	const uid = 31999
+	dir := t.TempDir()
 	if err := os.Chown(dir, uid, uid); err != nil {
 		t.Fatal(err)
 	}
-	dest := filepath.Join(dir, "dest")
+	t.Chdir(dir) // the user may have no way to it
+	dest := "dest"
 	v := openImage(t, img, m)
 	var told problems
 	var a Account
