@@ -69,8 +69,8 @@ const (
 )
 
 // FitServiceTimes returns the most likely service times for which the baselines were
-// measured, if they are likely to be about where they start: it turns one knob after the
-// other, as long as that helps. It depends on nothing but its arguments.
+// measured, if they are likely to be about where they start, which is 0 for none of them:
+// it turns one knob after the other, as long as that helps. It depends on nothing but its arguments.
 func FitServiceTimes(start ServiceTimes, baselines []Baseline) ServiceTimes {
 	if len(baselines) == 0 {
 		return start

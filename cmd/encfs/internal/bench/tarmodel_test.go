@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -141,74 +140,6 @@ func TestModelIsDeterministic(t *testing.T) {
 	}
 }
 
-// Times are found again that a model had which made the measurements.
-func TestFitServiceTimes(t *testing.T) {
-	truth := TypicalTimes()
-	for _, knob := range truth.knobs()[:3] {
-		knob.turn(2)
-	}
-	var baselines []Baseline
-	for _, jobs := range []int{1, 2} {
-		for _, mounted := range []bool{false, true} {
-			cell := TarCell{Shape: flat(2), Queue: workqueue.Attrs{Kind: workqueue.Inline}, Parts: Divide(generatedTree(1<<20), jobs), Mounted: mounted}
-			took, _ := truth.Simulate(cell, 0)
-			baselines = append(baselines, Baseline{cell, took.Seconds()})
-		}
-	}
-	start := TypicalTimes()
-	got := FitServiceTimes(start, baselines)
-	off := func(times ServiceTimes) float64 { // in the mean, as the logarithm of a ratio
-		return baselineDeviation * math.Sqrt(times.misfit(times, baselines)/float64(len(baselines)))
-	}
-	if before, after := off(start), off(got); after > 0.03 || before < 0.3 {
-		t.Errorf("off by %.3f, before by %.3f", after, before)
-	}
-	// What matters little to them stays about where it was.
-	if ratio := float64(got.Machine.SwitchPinned) / float64(start.Machine.SwitchPinned); ratio < 0.5 || ratio > 2 {
-		t.Errorf("SwitchPinned went from %v to %v", start.Machine.SwitchPinned, got.Machine.SwitchPinned)
-	}
-	if ratio := float64(got.TarUnit) / float64(truth.TarUnit); ratio < 0.9 || ratio > 1.1 {
-		t.Errorf("TarUnit = %v, want %v", got.TarUnit, truth.TarUnit)
-	}
-	if none := FitServiceTimes(start, nil); none.TarUnit != start.TarUnit {
-		t.Error("without measurements, times change")
-	}
-}
-
-// What a driver takes without AES instructions is another thing than with them.
-func TestServiceTimesWithoutAES(t *testing.T) {
-	var times ServiceTimes
-	result := func(direction string, unit int, speed float64) CipherResult {
-		return CipherResult{Driver: "d", Direction: direction, UnitBytes: unit, MBPerS: speed}
-	}
-	times.SetMeasured([]CipherResult{result("decrypt", 512, 1), result("encrypt", 4096, 2), result("decrypt", 4096, 409.6), result("decrypt", 65536, 3)}, false)
-	times.SetMeasured([]CipherResult{result("decrypt", 4096, 40.96)}, true)
-	times.SetSpeed("e", true, 4096)
-	for _, tt := range []struct {
-		driver string
-		noAES  bool
-		want   time.Duration
-		known  bool
-	}{
-		{"d", false, 10 * time.Microsecond, true},
-		{"d", true, 100 * time.Microsecond, true},
-		{"e", false, 0, false},
-		{"e", true, time.Microsecond, true},
-		{"", false, 0, false},
-	} {
-		if unit, known := times.Unit(tt.driver, tt.noAES); unit != tt.want || known != tt.known {
-			t.Errorf("%q, without AES %v: %v, %v; want %v, %v", tt.driver, tt.noAES, unit, known, tt.want, tt.known)
-		}
-	}
-	cell := TarCell{Shape: flat(1), Queue: workqueue.Attrs{Kind: workqueue.Inline}, Driver: "d", Parts: [][]TreeFile{{{"a", 100 * pageSize}}}, Mounted: true}
-	with, _ := times.Simulate(cell, 1)
-	cell.NoAES = true
-	without, _ := times.Simulate(cell, 1)
-	if with != time.Millisecond || without != 10*time.Millisecond {
-		t.Errorf("100 data units take %v, without AES %v; want 1ms and 10ms", with, without)
-	}
-}
-
 // A server has as many readers as go-fuse gives it for its GOMAXPROCS.
 func TestModelReaders(t *testing.T) {
 	for _, tt := range []struct{ cpus, want int }{{1, 2}, {2, 4}, {7, 14}, {8, 16}, {9, 16}, {64, 16}} {
@@ -218,24 +149,6 @@ func TestModelReaders(t *testing.T) {
 		m.server.init(m, nil)
 		if m.server.maxReaders != tt.want {
 			t.Errorf("%d CPUs: %d readers, want %d", tt.cpus, m.server.maxReaders, tt.want)
-		}
-	}
-}
-
-func TestServiceTimesFile(t *testing.T) {
-	times := modelTimes(5)
-	times.SetSpeed("slow", true, 4096)
-	var b bytes.Buffer
-	if err := times.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadServiceTimes(bytes.NewReader(b.Bytes()))
-	if err != nil || got.Decrypt["slow"] != 5 || got.DecryptNoAES["slow"] != time.Microsecond || got.Machine != times.Machine || got.TarUnit != times.TarUnit {
-		t.Errorf("read %+v, %v", got, err)
-	}
-	for _, text := range []string{"", "[]", "{}", `{"queue": "bound"}`, "\x00", `{"TarUnit": -1, "Decrypt": {}}`, `{"TarUnit": 1, "Decrypt": {}, "Machine": {"Contention": -1}}`} {
-		if _, err := ReadServiceTimes(strings.NewReader(text)); err == nil {
-			t.Errorf("%q has service times", text)
 		}
 	}
 }
