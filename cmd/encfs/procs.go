@@ -8,11 +8,11 @@ import (
 )
 
 // procsPerCPU is how many goroutines a server runs at a time for each CPU, which the
-// model of bench simulate reckons with. Go takes a
-// CPU from a goroutine after 10 ms, Linux from a thread as soon as another has more of
-// a right to it. With one for each CPU, requests that come while all CPUs decrypt
-// with a slow cipher would wait for Go; with two, all CPUs can decrypt at the same
-// time and requests are Linux's to schedule.
+// model of bench simulate reckons with. Go takes a CPU from a goroutine after 10 ms,
+// Linux from a thread as soon as another has more of a right to it. With one for each
+// CPU, requests that come while all CPUs decrypt with a slow cipher would wait for Go;
+// with two, all CPUs can decrypt at the same time and requests are Linux's to
+// schedule.
 const procsPerCPU = bench.ProcsPerCPU
 
 // spareProcs lets a server run as many goroutines at a time, unless the environment
