@@ -23,7 +23,7 @@ func TestRequestsPerEntry(t *testing.T) {
 		first, again float64 // requests per entry at most, when the kernel knows nothing yet, and then
 	}{
 		{"with all shortcuts", nil, 1.0, 0.5},
-		{"without reading ahead", []string{"--without", "store-ahead"}, 2.4, 0.5},
+		{"without reading ahead", []string{"--without", "store-ahead"}, 2.5, 0.5}, // 2.41 where large files are read by 128 KiB
 		{"without any", []string{"--without", "no-open,store-ahead,kill-priv,read-ahead"}, 4.3, 2.3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
