@@ -16,29 +16,17 @@ import (
 
 // simulateFlags are the flags that make the cells of bench simulate.
 type simulateFlags struct {
-	queues, scopes, ciphers, drivers, jobs, cpus string
-
-	strict     bool
-	maxActive  int
-	shapes     []string
-	completion []string
-	cells      cellFlags
-	flags      *pflag.FlagSet
+	cellLists
+	jobs, cpus         string
+	shapes, completion []string
 }
 
 func (f *simulateFlags) add(flags *pflag.FlagSet) {
-	f.flags = flags
+	f.cellLists.add(flags, "simulate", "aes-256-xts,speck128-xts")
 	flags.StringVar(&f.cpus, "cpus", "4,8,64,128", "simulate machines with the numbers of CPUs in `LIST`, those up to 16 with one cache, larger ones with 8 CPUs for each, above 64 with two threads a core and two memory nodes")
 	flags.StringArrayVar(&f.shapes, "topology", nil, "give the machine with as many CPUs the `SHAPE` of caches and CPUs of each, such as 8x8 or 16x8,smt=2,numa=2; repeated for others; without --cpus only these are simulated")
-	flags.StringVar(&f.queues, "queue", "bound,unbound,inline,auto", "simulate the queues in `LIST`")
-	flags.StringVar(&f.scopes, "queue-scope", "cache", "simulate unbound and auto queues with the affinity scopes in `LIST`, of cpu, smt, cache, numa, system")
-	flags.BoolVar(&f.strict, "queue-strict", false, "never leave the affinity scope")
-	flags.IntVar(&f.maxActive, "queue-max-active", 0, "let `N` work items run at a time, in all; 0 is the number of CPUs")
-	flags.StringVar(&f.ciphers, "cipher", "aes-256-xts,speck128-xts", "simulate the ciphers in `LIST`, of "+strings.Join(tarCipherNames(), ", "))
-	flags.StringVar(&f.drivers, "driver", "", "simulate the drivers in `LIST`, each with its cipher, rather than the best ones")
 	flags.StringVar(&f.jobs, "jobs", "", "have so many tars at the same time, a `LIST` of numbers; by default 1 to the number of CPUs, of more than 8 some of them")
 	flags.StringArrayVar(&f.completion, "completion-cpus", []string{eachCPU, "0"}, "have ciphertext arrive on the CPUs in `LIST` only: one stands for storage with a single queue; all is the CPU that asks for it; repeated for more cells")
-	f.cells.add(flags)
 }
 
 // eachCPU in the place of a list of CPUs says that ciphertext arrives where it is asked for.
@@ -94,17 +82,15 @@ func (f *simulateFlags) plan() (*simulatePlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	tar := tarFlags{queues: f.queues, scopes: f.scopes, ciphers: f.ciphers, drivers: f.drivers, flags: f.flags}
-	tar.pipeline.Strict, tar.pipeline.MaxActive = f.strict, f.maxActive
-	queues, err := tar.parseQueues()
+	queues, err := f.parseQueues()
 	if err != nil {
 		return nil, err
 	}
-	ciphers, err := tar.parseTarCiphers()
+	ciphers, err := f.parseTarCiphers()
 	if err != nil {
 		return nil, err
 	}
-	drivers, err := tar.parseDrivers(ciphers)
+	drivers, err := f.parseDrivers(ciphers)
 	if err != nil {
 		return nil, err
 	}
@@ -289,8 +275,11 @@ func claim2018(r bench.TarResult) string {
 // encryption.
 func baselinePlan(own []int) (*tarPlan, error) {
 	f := tarFlags{
-		queues: "inline,bound,unbound", scopes: "cache", ciphers: bench.NoCipher, caches: cacheCold,
-		jobs: "1," + strconv.Itoa(len(own)), flags: pflag.NewFlagSet("", pflag.ContinueOnError),
+		cellLists: cellLists{
+			queues: "inline,bound,unbound", scopes: "cache", ciphers: bench.NoCipher,
+			flags: pflag.NewFlagSet("", pflag.ContinueOnError),
+		},
+		caches: cacheCold, jobs: "1," + strconv.Itoa(len(own)),
 	}
 	f.selfTest.selfTest = newChoice("lazy")
 	p, err := f.plan(own)

@@ -16,29 +16,19 @@ import (
 
 // tarFlags are the flags that make the cells of bench tar.
 type tarFlags struct {
-	queues, scopes, ciphers, drivers, jobs, cpus, caches string
+	cellLists
+	jobs, cpus, caches, completion string
 
-	cells      cellFlags
-	pipeline   pipelineOptions // what all have in common
-	selfTest   driverFlags
-	completion string
-	flags      *pflag.FlagSet
+	selfTest driverFlags
 }
 
 func (f *tarFlags) add(flags *pflag.FlagSet) {
-	f.flags = flags
-	flags.StringVar(&f.queues, "queue", "bound,unbound,inline,auto", "measure the queues in `LIST`")
-	flags.StringVar(&f.scopes, "queue-scope", "cache", "measure unbound and auto queues with the affinity scopes in `LIST`, of cpu, smt, cache, numa, system")
-	flags.BoolVar(&f.pipeline.Strict, "queue-strict", false, "never leave the affinity scope")
-	flags.IntVar(&f.pipeline.MaxActive, "queue-max-active", 0, "let `N` work items run at a time, in all; 0 is the number of CPUs")
+	f.cellLists.add(flags, "measure", "aes-256-xts")
 	flags.StringVar(&f.pipeline.CPUs, "queue-cpus", "", "CPUs that workers may use, a `LIST` such as 0-3,6")
-	flags.StringVar(&f.ciphers, "cipher", "aes-256-xts", "measure the ciphers in `LIST`, of "+strings.Join(tarCipherNames(), ", "))
-	flags.StringVar(&f.drivers, "driver", "", "measure the drivers in `LIST`, each with its cipher, rather than the best ones")
 	flags.StringVar(&f.jobs, "jobs", "", "have so many tars at the same time, a `LIST` of numbers; by default powers of two up to twice the CPUs")
 	flags.StringVar(&f.cpus, "cpus", "", "have the mount and the tars use so many CPUs, the first of those that encfs itself may use: a `LIST` of numbers; by default all")
 	flags.StringVar(&f.completion, "completion-cpus", "", "have ciphertext arrive on the CPUs in `LIST` only: one stands for storage with a single queue; by default on the CPU that asks for it")
 	flags.StringVar(&f.caches, "cache", cacheCold, "measure with the mount's page cache empty, full, or both: a `LIST` of cold, warm")
-	f.cells.add(flags)
 	f.selfTest.addSelfTest(flags)
 }
 
@@ -114,77 +104,6 @@ func defaultJobs(cpus int) string {
 		list += strconv.Itoa(n) + ","
 	}
 	return list + strconv.Itoa(2*cpus)
-}
-
-// parseQueues returns a queue for each kind, and each scope where it has one.
-func (f *tarFlags) parseQueues() ([]pipelineOptions, error) {
-	kinds, err := parseWords("queue", f.queues, "bound", "unbound", "inline", "auto")
-	if err != nil {
-		return nil, err
-	}
-	scopes, err := parseWords("queue-scope", f.scopes, "cpu", "smt", "cache", "numa", "system")
-	if err != nil {
-		return nil, err
-	}
-	for _, flag := range unusedFlags["inline"] {
-		unused := func(kind string) bool { return slices.Contains(unusedFlags[kind], flag) }
-		if f.flags.Changed(flag) && !slices.ContainsFunc(kinds, func(kind string) bool { return !unused(kind) }) {
-			return nil, usagef("--queue %s and --%s: these queues have none", f.queues, flag)
-		}
-	}
-	var queues []pipelineOptions
-	for _, kind := range kinds {
-		q := f.pipeline
-		q.Queue = kind
-		if kind == workqueue.Inline.String() {
-			q.Strict, q.MaxActive, q.CPUs = false, 0, ""
-		}
-		for n, scope := range scopes {
-			if n > 0 && slices.Contains(unusedFlags[kind], "queue-scope") {
-				break
-			}
-			q.Scope = scope
-			made, err := q.newQueue()
-			if err != nil {
-				return nil, usageError{err}
-			}
-			made.Close()
-			queues = append(queues, q)
-		}
-	}
-	return queues, nil
-}
-
-func (f *tarFlags) parseTarCiphers() ([]tarCipher, error) {
-	names, err := parseWords("cipher", f.ciphers, tarCipherNames()...)
-	if err != nil {
-		return nil, err
-	}
-	var ciphers []tarCipher
-	for _, name := range names {
-		i := slices.IndexFunc(tarCiphers, func(c tarCipher) bool { return c.name == name })
-		ciphers = append(ciphers, tarCiphers[i])
-	}
-	return ciphers, nil
-}
-
-// parseDrivers returns drivers, each of which one of the ciphers has.
-func (f *tarFlags) parseDrivers(ciphers []tarCipher) ([]decrypt.Driver, error) {
-	var drivers []decrypt.Driver
-	for _, name := range splitList(f.drivers) {
-		if err := checkDriver(name); err != nil {
-			return nil, err
-		}
-		d, err := decrypt.LookupName(name)
-		if err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(ciphers, func(c tarCipher) bool { return c.algorithm() == d.Algorithm }) {
-			return nil, usagef("--driver %s: is for %s, which is none of --cipher %s", name, d.Algorithm, f.ciphers)
-		}
-		drivers = append(drivers, d)
-	}
-	return drivers, nil
 }
 
 // driversFor returns the names of those drivers that a cipher has, or "" for the best.
