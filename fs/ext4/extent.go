@@ -1,6 +1,9 @@
 package ext4
 
-import "fmt"
+import (
+	"fmt"
+	"sort"
+)
 
 // extentLogicalMax is how many blocks a file with extents can have.
 const extentLogicalMax = 1 << 32
@@ -23,15 +26,7 @@ func (n extentNode) first(i int) uint64 { return uint64(le.Uint32(n.entry(i))) }
 // find returns the last entry that begins at or before a block, -1 if all begin
 // after it.
 func (n extentNode) find(logical uint64) int {
-	low, high := 0, n.count()
-	for low < high {
-		if mid := (low + high) / 2; n.first(mid) <= logical {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low - 1
+	return sort.Search(n.count(), func(i int) bool { return n.first(i) > logical }) - 1
 }
 
 // next returns the logical block that the entry after one begins with, limit if

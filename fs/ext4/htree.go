@@ -1,5 +1,7 @@
 package ext4
 
+import "sort"
+
 const (
 	indexInfo      = 0x18 // offset of struct dx_root_info in the root of an index
 	indexInfoSize  = 8
@@ -35,15 +37,7 @@ func (n indexNode) block(i int) uint64 {
 
 // find returns the last entry whose hash is at most this one.
 func (n indexNode) find(hash uint32) int {
-	low, high := 1, n.count()
-	for low < high {
-		if mid := (low + high) / 2; n.hash(mid) <= hash {
-			low = mid + 1
-		} else {
-			high = mid
-		}
-	}
-	return low - 1
+	return sort.Search(n.count()-1, func(i int) bool { return n.hash(i+1) > hash })
 }
 
 // parseIndex returns the index node in a block, and verifies its checksum.
