@@ -42,23 +42,30 @@ func sizeName(n int) string {
 
 // WriteCipherBenchfmt writes results in Go's benchmark format, a line for each run.
 func WriteCipherBenchfmt(w io.Writer, results []CipherResult) error {
-	b := bufio.NewWriter(w)
-	writePreamble(b)
-	sets := clearedSets{}
-	for _, r := range results {
-		r.addCleared(sets)
-	}
-	for _, r := range results {
+	return writeBenchfmt(w, results, func(w io.Writer, r *CipherResult, sets clearedSets) {
 		for _, speed := range r.Runs {
 			ns := float64(r.UnitBytes) / (speed * 1e6) * 1e9
-			fmt.Fprintf(b, "Benchmark%s 1 %.1f ns/op %.2f MB/s\n", r.name(sets), ns, speed)
+			fmt.Fprintf(w, "Benchmark%s 1 %.1f ns/op %.2f MB/s\n", r.name(sets), ns, speed)
 		}
-	}
-	return b.Flush()
+	})
 }
 
-func writePreamble(w io.Writer) {
-	fmt.Fprintf(w, "goos: %s\ngoarch: %s\npkg: encfs\n", runtime.GOOS, runtime.GOARCH)
+// writeBenchfmt writes results in Go's benchmark format, with lines that a function
+// writes for each.
+func writeBenchfmt[T any, R interface {
+	*T
+	addCleared(clearedSets)
+}](w io.Writer, results []T, lines func(w io.Writer, r R, sets clearedSets)) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "goos: %s\ngoarch: %s\npkg: encfs\n", runtime.GOOS, runtime.GOARCH)
+	sets := clearedSets{}
+	for i := range results {
+		R(&results[i]).addCleared(sets)
+	}
+	for i := range results {
+		lines(b, &results[i], sets)
+	}
+	return b.Flush()
 }
 
 // WriteStressTable writes a result for people: operations per second in total and of
@@ -82,17 +89,10 @@ func WriteStressTable(w io.Writer, r StressResult) error {
 
 // WriteStressBenchfmt writes results in Go's benchmark format.
 func WriteStressBenchfmt(w io.Writer, results []StressResult) error {
-	b := bufio.NewWriter(w)
-	writePreamble(b)
-	sets := clearedSets{}
-	for _, r := range results {
-		r.addCleared(sets)
-	}
-	for _, r := range results {
-		fmt.Fprintf(b, "Benchmark%s 1 %.1f ops/s\n", r.name(stressTotal, sets), r.OpsPerS)
+	return writeBenchfmt(w, results, func(w io.Writer, r *StressResult, sets clearedSets) {
+		fmt.Fprintf(w, "Benchmark%s 1 %.1f ops/s\n", r.name(stressTotal, sets), r.OpsPerS)
 		for _, algorithm := range r.Order {
-			fmt.Fprintf(b, "Benchmark%s 1 %.1f ops/s\n", r.name(algorithm, sets), r.ByAlgorithm[algorithm])
+			fmt.Fprintf(w, "Benchmark%s 1 %.1f ops/s\n", r.name(algorithm, sets), r.ByAlgorithm[algorithm])
 		}
-	}
-	return b.Flush()
+	})
 }

@@ -128,14 +128,7 @@ func simulatedHeading(r SimulatedResult) string {
 
 // WriteSimulatedBenchfmt writes results in Go's benchmark format.
 func WriteSimulatedBenchfmt(w io.Writer, results []SimulatedResult) error {
-	b := bufio.NewWriter(w)
-	writePreamble(b)
-	sets := clearedSets{}
-	for _, r := range results {
-		r.addCleared(sets)
-	}
-	for _, r := range results {
-		fmt.Fprintf(b, "Benchmark%s 1 %.0f ns/op %.2f MB/s\n", r.name(sets), r.MedianS*1e9, r.MBPerS())
-	}
-	return b.Flush()
+	return writeBenchfmt(w, results, func(w io.Writer, r *SimulatedResult, sets clearedSets) {
+		fmt.Fprintf(w, "Benchmark%s 1 %.0f ns/op %.2f MB/s\n", r.name(sets), r.MedianS*1e9, r.MBPerS())
+	})
 }

@@ -12,18 +12,11 @@ import (
 
 // WriteTarBenchfmt writes results in Go's benchmark format, a line for each run.
 func WriteTarBenchfmt(w io.Writer, results []TarResult) error {
-	b := bufio.NewWriter(w)
-	writePreamble(b)
-	sets := clearedSets{}
-	for _, r := range results {
-		r.addCleared(sets)
-	}
-	for _, r := range results {
+	return writeBenchfmt(w, results, func(w io.Writer, r *TarResult, sets clearedSets) {
 		for _, s := range r.Seconds {
-			fmt.Fprintf(b, "Benchmark%s 1 %.0f ns/op %.2f MB/s\n", r.name(sets), s*1e9, r.rate(s))
+			fmt.Fprintf(w, "Benchmark%s 1 %.0f ns/op %.2f MB/s\n", r.name(sets), s*1e9, r.rate(s))
 		}
-	}
-	return b.Flush()
+	})
 }
 
 func joinNumbers(numbers []int) string {
