@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -75,4 +76,15 @@ func splitList(list string) []string {
 		}
 	}
 	return words
+}
+
+// writeResults writes the results of a benchmark in one of its formats.
+func writeResults[T any](w io.Writer, format string, results []T, table, benchfmt func(io.Writer, []T) error) error {
+	switch format {
+	case "json":
+		return writeJSON(w, results)
+	case "benchfmt":
+		return benchfmt(w, results)
+	}
+	return table(w, results)
 }

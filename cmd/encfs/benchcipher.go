@@ -52,7 +52,7 @@ data units of 512 bytes, 4 KiB and 64 KiB. The self-test is timed apart.`,
 				results = append(results, r...)
 			}
 			return errors.Join(
-				writeCipher(cmd.OutOrStdout(), format.value, results),
+				writeResults(cmd.OutOrStdout(), format.value, results, bench.WriteCipherTable, bench.WriteCipherBenchfmt),
 				page.write(cmd, htmlreport.Page{Cipher: results}))
 		},
 	}
@@ -82,16 +82,6 @@ func measureCiphers(ctx context.Context, c cell, drivers []decrypt.Driver, o ben
 	err := resultsOf(c.apartCommand(ctx, "cipher", "--driver", strings.Join(names, ","),
 		"--runs", strconv.Itoa(o.Runs), "--time", o.Time.String()), &results, stderr)
 	return results, err
-}
-
-func writeCipher(w io.Writer, format string, results []bench.CipherResult) error {
-	switch format {
-	case "json":
-		return writeJSON(w, results)
-	case "benchfmt":
-		return bench.WriteCipherBenchfmt(w, results)
-	}
-	return bench.WriteCipherTable(w, results)
 }
 
 // chooseDrivers returns those of all that two lists name, without lists all that can

@@ -118,16 +118,8 @@ func benchTar(stdout io.Writer, r tarRequest, plan *tarPlan, format string, c co
 	if len(results) == 0 {
 		return err
 	}
-	written := r.out.write(stdout, func(w io.Writer) error { return writeTarResults(w, format, results) })
+	written := r.out.write(stdout, func(w io.Writer) error {
+		return writeResults(w, format, results, bench.WriteTarTable, bench.WriteTarBenchfmt)
+	})
 	return errors.Join(written, r.report(results), err)
-}
-
-func writeTarResults(w io.Writer, format string, results []bench.TarResult) error {
-	switch format {
-	case "json":
-		return writeJSON(w, results)
-	case "benchfmt":
-		return bench.WriteTarBenchfmt(w, results)
-	}
-	return bench.WriteTarTable(w, results)
 }

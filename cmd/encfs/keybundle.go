@@ -125,11 +125,7 @@ func (b *keyBundle) rootPolicy() (keys.Policy, error) {
 	if err != nil {
 		return keys.Policy{}, err
 	}
-	ctx, err := keys.ParseContext(raw)
-	if err == nil {
-		err = ctx.Validate()
-	}
-	return ctx.Policy, err
+	return contextPolicy(raw)
 }
 
 func badBundle(format string, args ...any) error {

@@ -225,14 +225,20 @@ func unlockSource(source string, k *keyFlags, c console) (*keys.MasterKey, error
 // rootPolicy returns the policy of a cipher directory as its header has it, which
 // nothing vouches for before the key is there.
 func rootPolicy(source string, st *dirstore.Store) (keys.Policy, error) {
-	ctx, err := keys.ParseContext(st.RootContext())
-	if err == nil {
-		err = ctx.Validate()
-	}
+	policy, err := contextPolicy(st.RootContext())
 	if err != nil {
 		return keys.Policy{}, pathError(source+"/.encfs-dir", err)
 	}
-	return ctx.Policy, nil
+	return policy, nil
+}
+
+// contextPolicy returns the policy of a context, if that is a sound one.
+func contextPolicy(raw []byte) (keys.Policy, error) {
+	ctx, err := keys.ParseContext(raw)
+	if err == nil {
+		err = ctx.Validate()
+	}
+	return ctx.Policy, err
 }
 
 // notMount returns an error for a mount point of encfs, of which the other side is
