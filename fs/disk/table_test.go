@@ -13,26 +13,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"encfs/fs/ext4/ext4test"
 )
 
 // testDisk returns a disk in testdata.
 func testDisk(tb testing.TB, name string) []byte {
 	tb.Helper()
-	packed, err := os.ReadFile(filepath.Join("testdata", name+".img.zst"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	d, err := zstd.NewReader(nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer d.Close()
-	b, err := d.DecodeAll(packed, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
+	return ext4test.Unpack(tb, filepath.Join("testdata", name+".img.zst"))
 }
 
 func readTable(b []byte) (*Table, error) { return ReadTable(bytes.NewReader(b), int64(len(b))) }

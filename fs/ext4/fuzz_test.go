@@ -3,11 +3,9 @@ package ext4
 import (
 	"encoding/binary"
 	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
+	"encfs/fs/ext4/ext4test"
 	"encfs/fs/store"
 )
 
@@ -18,29 +16,10 @@ import (
 // seedImages are images in testdata whose structures are seeds.
 var seedImages = []string{"v2-pad16-1k", "bigdir-1k", "frag-1k", "indirect-1k", "geom-old", "geom-new", "inline-data", "casefold", "dirty-nocsum", "dirty-csum"}
 
-// seedImage returns the beginning of an image in testdata.
-func seedImage(tb testing.TB, name string) []byte {
-	tb.Helper()
-	packed, err := os.ReadFile(filepath.Join("testdata", name+".img.zst"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	d, err := zstd.NewReader(nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer d.Close()
-	b, err := d.DecodeAll(packed, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
-}
-
 // seeds calls f for some inodes of the images in testdata.
 func seeds(tb testing.TB, f func(s *Store, in *inode)) {
 	for _, name := range seedImages {
-		b := seedImage(tb, name)
+		b := ext4test.Get(name).Image(tb)
 		s, err := Open(readerAt(b), int64(len(b)), Options{})
 		if err != nil {
 			tb.Fatal(err)
@@ -69,7 +48,7 @@ func (r readerAt) ReadAt(dst []byte, off int64) (int, error) {
 
 func FuzzSuperblock(f *testing.F) {
 	for _, name := range seedImages {
-		f.Add(seedImage(f, name)[superblockOffset:][:8192])
+		f.Add(ext4test.Get(name).Image(f)[superblockOffset:][:8192])
 	}
 	tinyImage := newTiny(128)
 	f.Add(tinyImage.b[superblockOffset:][:8192])
@@ -182,7 +161,7 @@ func FuzzXattrs(f *testing.F) {
 
 func FuzzJournal(f *testing.F) {
 	for _, name := range []string{"dirty-nocsum", "dirty-csum"} {
-		b := seedImage(f, name)
+		b := ext4test.Get(name).Image(f)
 		sb, err := parseSuperblock(b[:superblockOffset+superblockSize], int64(len(b)))
 		if err != nil {
 			f.Fatal(err)

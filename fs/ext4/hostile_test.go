@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"encfs/fs/ext4/ext4test"
 	"encfs/fs/store"
 )
 
@@ -152,7 +153,7 @@ func TestReadAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	for _, name := range []string{"frag-1k", "indirect-1k", "dirty-csum"} {
-		b := seedImage(t, name)
+		b := ext4test.Get(name).Image(t)
 		s, err := Open(readerAt(b), int64(len(b)), Options{})
 		if err != nil {
 			t.Fatal(err)

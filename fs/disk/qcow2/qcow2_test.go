@@ -5,31 +5,17 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"encfs/fs/ext4/ext4test"
 )
 
 func testFile(tb testing.TB, name string) []byte {
 	tb.Helper()
-	packed, err := os.ReadFile(filepath.Join("testdata", name+".zst"))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	d, err := zstd.NewReader(nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer d.Close()
-	b, err := d.DecodeAll(packed, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return b
+	return ext4test.Unpack(tb, filepath.Join("testdata", name+".zst"))
 }
 
 func open(b []byte) (*Disk, error) { return Open(bytes.NewReader(b), int64(len(b))) }

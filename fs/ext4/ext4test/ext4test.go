@@ -136,20 +136,21 @@ func testdata() string {
 // Image returns the image.
 func (f Fixture) Image(t testing.TB) []byte {
 	t.Helper()
-	return unzstd(t, f.base+imageSuffix)
+	return Unpack(t, f.base+imageSuffix)
 }
 
 // Manifest returns the manifest.
 func (f Fixture) Manifest(t testing.TB) *Manifest {
 	t.Helper()
 	m := new(Manifest)
-	if err := json.Unmarshal(unzstd(t, f.base+manifestSuffix), m); err != nil {
+	if err := json.Unmarshal(Unpack(t, f.base+manifestSuffix), m); err != nil {
 		t.Fatalf("%s: %v", f.Name, err)
 	}
 	return m
 }
 
-func unzstd(t testing.TB, path string) []byte {
+// Unpack returns the contents of a file that zstd has packed.
+func Unpack(t testing.TB, path string) []byte {
 	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
